@@ -55,4 +55,11 @@ KG_INLINED real kg__dot_lanes(const real *x, const real *y, size_t n) {
     return kg__sum_lanes(sums);
 }
 
+/* Clears a vector (n) that sums are about to be added to for the first time. */
+KG_INLINED void kg__clear_first(real *vector, bool *has_any, size_t n) {
+    for (size_t k = 0; k < n && !*has_any; k++)
+        vector[k] = 0;
+    *has_any = true;
+}
+
 #endif

@@ -17,6 +17,11 @@ struct tensors {
     size_t best; /* from here on they are the best values */
 };
 
+/* Whether the best values are those of an epoch before: if not, they are the values. */
+static bool has_other_best(const kg_trainer *t) {
+    return t->best_epoch > 0 && (t->best_epoch < t->epoch || t->next > 0);
+}
+
 /* What is kept of each parameter. */
 struct kind {
     const char *before; /* its name in the file, */
@@ -26,7 +31,8 @@ struct kind {
     bool is_best;
 };
 
-/* First the values of all parameters, then what the optimiser knows, then the best, if any. */
+/* First the values of all parameters, then what the optimiser knows, then the best, if they are
+ * others. */
 static const struct kind kinds[] = {
     {.before = "", .behind = "", .offset = offsetof(kg_param, values)},
     {.before = "", .behind = ".first", .offset = offsetof(kg_param, first), .is_state = true},
@@ -49,12 +55,12 @@ static void list_kind(struct tensors *out, const struct kind *kind, const kg_par
     }
 }
 
-static void list_tensors(struct tensors *out, const kg_trainer *t, bool has_best) {
+static void list_tensors(struct tensors *out, const kg_trainer *t) {
     out->count = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (kinds[i].is_best)
             out->best = out->count;
-        if (!kinds[i].is_best || has_best)
+        if (!kinds[i].is_best || has_other_best(t))
             list_kind(out, &kinds[i], &t->list);
     }
 }
@@ -75,7 +81,7 @@ static kg_status write_tensors(const kg_trainer *t, kg_output *output, const cha
                                kg_error *error) {
     struct tensors list;
     bool good = true;
-    list_tensors(&list, t, t->list.best_file != NULL);
+    list_tensors(&list, t);
     for (size_t i = 0; i < list.best; i++)
         for (size_t k = 0; k < list.items[i].rows * list.items[i].columns; k++)
             good = good && isfinite(list.items[i].values[k]);
@@ -152,8 +158,7 @@ kg_status kg__train_check_same(const kg_train_options *options, const kg_dataset
 static kg_status read_tensors(kg_trainer *t, const kg_safetensors *file, kg_error *error) {
     struct tensors list;
     const real *found[4 * KG_MOST_PARAMS];
-    bool has_best = t->best_epoch > 0;
-    list_tensors(&list, t, has_best);
+    list_tensors(&list, t);
     for (size_t i = 0; i < list.count; i++) {
         const kg_tensor *own = &list.items[i];
         KG_TRY(kg__safetensors_view(file, &found[i], own->name, own->rows, own->columns, error));
@@ -161,8 +166,8 @@ static kg_status read_tensors(kg_trainer *t, const kg_safetensors *file, kg_erro
             kg__mapping_copy((real *)own->values, found[i],
                              own->rows * own->columns * sizeof **found);
     }
-    return has_best ? kg__param_list_keep_best(&t->list, found + list.best, t->folder, error)
-                    : KG_OK;
+    const real *const *best = has_other_best(t) ? found + list.best : NULL;
+    return t->best_epoch > 0 ? kg__param_list_keep_best(&t->list, best, t->folder, error) : KG_OK;
 }
 
 /* Where the run stands must be a place that a run can get to, and no further than asked for. */

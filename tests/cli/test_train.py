@@ -166,12 +166,15 @@ class Files(Trained):
             self.assertTrue(all(math.isfinite(x) for row in rows for x in row))
 
     def test_safetensors_of_the_checkpoint(self) -> None:
-        """A checkpoint is of the same format; its best embeddings are the model"""
-        self.train("m")
-        best = read_safetensors(self.read("m/checkpoint.safetensors"))
-        for name, rows in read_safetensors(self.embeddings("m")).items():
-            self.assertEqual(best[f"best.{name}"], rows)
-            self.assertEqual(len(best[f"{name}.first"]), len(rows))
+        """A checkpoint is of the same format. Its best embeddings are the model: those of an epoch
+        before, or what it has after the last one"""
+        for is_last, words in (True, ("--epochs", "1")), (False, ("--epochs", "3", "--lr", "1e-9")):
+            self.train("m", *words, "--validate-every", "1", "--force")
+            stored = read_safetensors(self.read("m/checkpoint.safetensors"))
+            for name, rows in read_safetensors(self.embeddings("m")).items():
+                self.assertEqual(f"best.{name}" in stored, not is_last)
+                self.assertEqual(stored[name if is_last else f"best.{name}"], rows)
+                self.assertEqual(len(stored[f"{name}.first"]), len(rows))
 
     def test_start(self) -> None:
         """Without an epoch it is Xavier's start: uniform up to a bound by the whole table's size"""

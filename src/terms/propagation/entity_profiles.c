@@ -92,13 +92,21 @@ const real *kg__profiles_of(kg_profiles *p, kg_id entity, kg_own_facts left_out)
     return sum;
 }
 
+bool kg__profile_gradients_open(kg_profile_gradients *out, const kg_profiles *p,
+                                kg_arena *scratch) {
+    size_t relations = p->graph->directed_count;
+    out->sums = kg__arena_take(scratch, relations * p->width, sizeof *out->sums);
+    out->is_used = kg__arena_take_zeroed(scratch, relations, sizeof *out->is_used);
+    return out->sums != NULL && out->is_used != NULL;
+}
+
 KG_CLONES static void spread(kg_profile_gradients out, const kg_profiles *p, kg_id entity,
                              kg_own_facts left_out, const real *restrict gradient) {
     kg_relation_groups groups = kg__relation_degrees_groups(p->graph, entity);
     for (size_t i = 0; i < groups.count; i++) {
         real *restrict to = out.sums + groups.items[i].directed * p->width;
         real factor = log_facts(p, groups.items[i], left_out);
-        out.is_used[groups.items[i].directed] = true;
+        kg__clear_first(to, &out.is_used[groups.items[i].directed], p->width);
 #pragma omp simd
         for (size_t k = 0; k < p->width; k++)
             to[k] += factor * gradient[k];

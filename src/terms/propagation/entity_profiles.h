@@ -50,11 +50,15 @@ typedef struct kg_own_facts {
 /* The entity's profile (width), until the next one is asked for. */
 const real *kg__profiles_of(kg_profiles *profiles, kg_id entity, kg_own_facts left_out);
 
-/* Gradients on weights, of those relations that have any. */
+/* Gradients on weights; those of relations that have none are not filled in. */
 typedef struct kg_profile_gradients {
     real *sums; /* directed_count x width */
     bool *is_used;
 } kg_profile_gradients;
+
+/* Without any yet, in scratch memory. False if memory is short. */
+bool kg__profile_gradients_open(kg_profile_gradients *out, const kg_profiles *profiles,
+                                kg_arena *scratch);
 
 /* Adds what a gradient on an entity's profile means for weights. */
 void kg__profiles_backward(kg_profile_gradients out, const kg_profiles *profiles, kg_id entity,

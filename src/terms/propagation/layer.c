@@ -306,7 +306,7 @@ struct layer_backward {
     real *on_share_sums;    /* likewise, NULL if rows have no shares, */
     bool *is_set;           /* and which have gradients */
     kg_message_gradients on;
-    kg_profile_gradients on_profiles; /* none are used if nodes have no profiles */
+    kg_profile_gradients on_profiles; /* if nodes have profiles */
     kg_row_gradients next;            /* on inputs; rows are nodes */
     uint32_t *next_of;                /* of each node before: its place in next, or UINT32_MAX */
 };
@@ -318,7 +318,6 @@ static kg_status sum_of(struct layer_backward *b, real **out, kg_propagation_ten
 
 static bool open_backward(struct layer_backward *b) {
     const struct layer *l = &b->l;
-    size_t relations = l->pass->model->directed_count;
     size_t sets = l->layer->set_count;
     bool has_shares = l->layer->shares != NULL;
     b->on_old = kg__arena_take(l->scratch, b->given.count * l->width, sizeof *b->on_old);
@@ -328,13 +327,10 @@ static bool open_backward(struct layer_backward *b) {
     b->on_share_sums =
         has_shares ? kg__arena_take(l->scratch, sets * l->width, sizeof *b->on_share_sums) : NULL;
     b->is_set = kg__arena_take_zeroed(l->scratch, sets, sizeof *b->is_set);
-    b->on_profiles = (kg_profile_gradients){
-        kg__arena_take_zeroed(l->scratch, relations * l->width, sizeof *b->on_profiles.sums),
-        kg__arena_take_zeroed(l->scratch, relations, sizeof *b->on_profiles.is_used),
-    };
-    if (b->on_profiles.sums == NULL || b->on_profiles.is_used == NULL || b->on_old == NULL ||
-        b->transposed == NULL || b->on_updates == NULL ||
+    if (b->on_old == NULL || b->transposed == NULL || b->on_updates == NULL ||
         (has_shares && b->on_share_sums == NULL) || b->is_set == NULL ||
+        (l->profiles != NULL &&
+         !kg__profile_gradients_open(&b->on_profiles, l->profiles, l->scratch)) ||
         !kg__message_gradients_open(&b->on, l->pass, l->number, l->scratch))
         return false;
     for (size_t from = 0; from < (l->width + l->pooled_width) * l->width;
@@ -569,8 +565,9 @@ kg_status kg__layer_backward(const kg_propagation_pass *pass, size_t number,
     if (!find_next(&b))
         return kg__fail_memory(error);
     add_old(&b);
-    KG_TRY(kg__propagation_add_profile_gradients(grads, pass->model, KG_PROPAGATION_NODE_PROFILE,
-                                                 b.on_profiles, error));
+    if (b.l.profiles != NULL)
+        KG_TRY(kg__propagation_add_profile_gradients(
+            grads, pass->model, KG_PROPAGATION_NODE_PROFILE, b.on_profiles, error));
     KG_TRY(gates_backward(&b));
     *gradients = b.next;
     return KG_OK;

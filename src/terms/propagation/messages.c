@@ -6,6 +6,20 @@
 #include "math/lanes.h"
 #include "math/vector.h"
 
+/* out += the sum of mix[j] factors_j, of which there are `rank`. */
+KG_CLONES static void add_factors(real *restrict out, const real *restrict factors,
+                                  const real *restrict mix, size_t rank, size_t width) {
+    for (size_t from = 0; from < width; from += KG_LANES) {
+        real sums[KG_LANES];
+        memcpy(sums, out + from, sizeof sums);
+        for (size_t j = 0; j < rank; j++)
+#pragma omp simd
+            for (size_t k = 0; k < KG_LANES; k++)
+                sums[k] += mix[j] * factors[j * width + from + k];
+        memcpy(out + from, sums, sizeof sums);
+    }
+}
+
 /* w_l[q,r] */
 static void weigh_relation(real *out, const kg_propagation_pass *pass, size_t number,
                            kg_directed relation) {
@@ -19,9 +33,9 @@ static void weigh_relation(real *out, const kg_propagation_pass *pass, size_t nu
     memcpy(out, tensors[KG_PROPAGATION_RELATIONS] + row * width, width * sizeof *out);
     if (rank == 0)
         kg__add_scaled(out, 1, tensors[KG_PROPAGATION_PAIRS] + pair * width, width);
-    for (size_t j = 0; j < rank; j++)
-        kg__add_scaled(out, tensors[KG_PROPAGATION_MIX][queried * rank + j],
-                       tensors[KG_PROPAGATION_FACTORS] + (row * rank + j) * width, width);
+    else
+        add_factors(out, tensors[KG_PROPAGATION_FACTORS] + row * rank * width,
+                    tensors[KG_PROPAGATION_MIX] + queried * rank, rank, width);
 }
 
 KG_CLONES static void multiply(kg_propagation_layer *layer, size_t width) {
@@ -75,12 +89,6 @@ bool kg__message_gradients_open(kg_message_gradients *out, const kg_propagation_
            out->is_source != NULL && out->on_relations != NULL && out->is_relation != NULL;
 }
 
-KG_INLINED void clear_first(real *vector, bool *has_any, size_t width) {
-    for (size_t k = 0; k < width && !*has_any; k++)
-        vector[k] = 0;
-    *has_any = true;
-}
-
 /* Messages that reach no row with a gradient have none. */
 KG_CLONES static void multiply_backward(kg_message_gradients *out,
                                         const kg_propagation_layer *layer, size_t width) {
@@ -94,13 +102,28 @@ KG_CLONES static void multiply_backward(kg_message_gradients *out,
         const real *restrict related = layer->relations + relation * width;
         real *restrict to_gated = out->on_gated + source * width;
         real *restrict to_relation = out->on_relations + relation * width;
-        clear_first(to_gated, &out->is_source[source], width);
-        clear_first(to_relation, &out->is_relation[relation], width);
+        kg__clear_first(to_gated, &out->is_source[source], width);
+        kg__clear_first(to_relation, &out->is_relation[relation], width);
 #pragma omp simd
         for (size_t k = 0; k < width; k++) {
             to_gated[k] += g[k] * related[k];
             to_relation[k] += g[k] * gated[k];
         }
+    }
+}
+
+/* From gradients on the sum of mix[j] factors_j to those on both. */
+KG_CLONES static void factors_backward(real *restrict on_factors, real *restrict on_mix,
+                                       const real *restrict g, const real *restrict factors,
+                                       const real *restrict mix, size_t rank, size_t width) {
+    for (size_t j = 0; j < rank; j++) {
+        real sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (size_t k = 0; k < width; k++) {
+            on_factors[j * width + k] += mix[j] * g[k];
+            sum += factors[j * width + k] * g[k];
+        }
+        on_mix[j] += sum;
     }
 }
 
@@ -113,6 +136,7 @@ static kg_status relation_backward(const real *g, const kg_propagation_pass *pas
     size_t queried = pass->query.queried;
     size_t row = number * model->directed_count + relation;
     real *sum = NULL;
+    real *on_mix = NULL;
     KG_TRY(
         kg__propagation_add_gradient(grads, model, KG_PROPAGATION_RELATIONS, row, g, width, error));
     if (rank == 0) {
@@ -121,14 +145,10 @@ static kg_status relation_backward(const real *g, const kg_propagation_pass *pas
         kg__add_scaled(sum + relation * (size_t)width, 1, g, width);
         return KG_OK;
     }
-    const real *mix = model->tensors[KG_PROPAGATION_MIX] + queried * rank;
-    const real *factors = model->tensors[KG_PROPAGATION_FACTORS] + row * rank * width;
     KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_FACTORS], row, error));
-    for (size_t j = 0; j < rank; j++)
-        kg__add_scaled(sum + j * width, mix[j], g, width);
-    KG_TRY(kg__grads_sum(grads, &sum, model->params[KG_PROPAGATION_MIX], queried, error));
-    for (size_t j = 0; j < rank; j++)
-        sum[j] += kg__dot(factors + j * width, g, width);
+    KG_TRY(kg__grads_sum(grads, &on_mix, model->params[KG_PROPAGATION_MIX], queried, error));
+    factors_backward(sum, on_mix, g, model->tensors[KG_PROPAGATION_FACTORS] + row * rank * width,
+                     model->tensors[KG_PROPAGATION_MIX] + queried * rank, rank, width);
     return KG_OK;
 }
 

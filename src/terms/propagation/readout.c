@@ -32,12 +32,8 @@ static kg_status profiles_backward(const kg_propagation_pass *pass, const uint32
                                    kg_grads *grads, kg_error *error) {
     const kg_propagation *model = pass->model;
     size_t width = model->options.width;
-    size_t relations = model->directed_count;
-    kg_profile_gradients gradients = {
-        kg__arena_take_zeroed(&w->scratch, relations * width, sizeof *gradients.sums),
-        kg__arena_take_zeroed(&w->scratch, relations, sizeof *gradients.is_used),
-    };
-    if (gradients.sums == NULL || gradients.is_used == NULL)
+    kg_profile_gradients gradients;
+    if (!kg__profile_gradients_open(&gradients, &w->profiles, &w->scratch))
         return kg__fail_memory(error);
     for (size_t i = 0; i < count; i++)
         kg__profiles_backward(gradients, &w->profiles, pass->entities[rows[i]],
