@@ -45,6 +45,14 @@ static inline size_t kg__ranks_begin(const kg_ranks *ranks, size_t i, size_t cou
     return i * count / kg__ranks_count(ranks);
 }
 
+/* Rows of a table belong to ranks in blocks of so many, in turn. Whole blocks of tables are whole
+ * pages of memory, if rows have a multiple of 32 bytes. */
+#define KG_OWNED_ROWS 384
+
+static inline size_t kg__ranks_owner(size_t count, size_t row) {
+    return row / KG_OWNED_ROWS % count;
+}
+
 static inline size_t kg__ranks_number(const kg_ranks *ranks) {
     return ranks == NULL ? 0 : ranks->number;
 }

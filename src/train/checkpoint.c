@@ -8,10 +8,12 @@
 #include "graph/dataset_folder.h"
 #include "model/config.h"
 #include "model/safetensors.h"
+#include "train/row_exchange.h"
 
 /* The tensors of a run, as they stand in the file. */
 struct tensors {
     kg_tensor items[4 * KG_MOST_PARAMS];
+    kg_row_table tables[4 * KG_MOST_PARAMS]; /* where their numbers are in this process */
     char names[4 * KG_MOST_PARAMS][sizeof "best." + KG_PARAM_NAME + sizeof ".second"];
     size_t count;
     size_t best; /* from here on they are the best values */
@@ -28,6 +30,7 @@ struct kind {
     const char *behind;
     size_t offset; /* and where it is */
     bool is_state;
+    bool is_owned; /* a process has it of its own rows alone */
     bool is_best;
 };
 
@@ -35,9 +38,17 @@ struct kind {
  * others. */
 static const struct kind kinds[] = {
     {.before = "", .behind = "", .offset = offsetof(kg_param, values)},
-    {.before = "", .behind = ".first", .offset = offsetof(kg_param, first), .is_state = true},
-    {.before = "", .behind = ".second", .offset = offsetof(kg_param, second)},
-    {.before = "best.", .behind = "", .offset = offsetof(kg_param, best), .is_best = true},
+    {.before = "",
+     .behind = ".first",
+     .offset = offsetof(kg_param, first),
+     .is_state = true,
+     .is_owned = true},
+    {.before = "", .behind = ".second", .offset = offsetof(kg_param, second), .is_owned = true},
+    {.before = "best.",
+     .behind = "",
+     .offset = offsetof(kg_param, best),
+     .is_best = true,
+     .is_owned = true},
 };
 
 static void list_kind(struct tensors *out, const struct kind *kind, const kg_param_list *params) {
@@ -47,11 +58,11 @@ static void list_kind(struct tensors *out, const struct kind *kind, const kg_par
         if (values == NULL && !kind->is_best)
             continue;
         char *name = out->names[out->count];
+        size_t columns = kind->is_state ? p->state : p->columns;
         snprintf(name, sizeof *out->names, "%s%s%s", kind->before, p->name, kind->behind);
-        out->items[out->count++] = (kg_tensor){.name = name,
-                                               .values = values,
-                                               .rows = p->rows,
-                                               .columns = kind->is_state ? p->state : p->columns};
+        out->tables[out->count] = (kg_row_table){p, values, columns, kind->is_owned};
+        out->items[out->count++] =
+            (kg_tensor){.name = name, .values = values, .rows = p->rows, .columns = columns};
     }
 }
 
@@ -77,23 +88,66 @@ static json_t *make_note(const kg_trainer *t) {
                      kg__history_json(t->history, t->history_count), "carried", t->carried);
 }
 
-static kg_status write_tensors(const kg_trainer *t, kg_output *output, const char *note,
-                               kg_error *error) {
-    struct tensors list;
-    bool good = true;
-    list_tensors(&list, t);
-    for (size_t i = 0; i < list.best; i++)
-        for (size_t k = 0; k < list.items[i].rows * list.items[i].columns; k++)
-            good = good && isfinite(list.items[i].values[k]);
-    if (!good)
-        return kg_fail(error, KG_DIVERGED,
-                       "a parameter is no longer a number after step %ju: try a smaller `lr` or "
-                       "a larger `l2`",
-                       (uintmax_t)t->steps);
-    return kg__safetensors_write(output, list.items, list.count, note, &t->list.best, error);
+static bool is_finite(const real *numbers, size_t count) {
+    bool out = true;
+    for (size_t i = 0; i < count; i++)
+        out = out && isfinite(numbers[i]);
+    return out;
 }
 
-kg_status kg__checkpoint_write(const kg_trainer *t, const char *path, kg_error *error) {
+/* Of what this process has. */
+static kg_status check_finite(const kg_trainer *t, const struct tensors *list, kg_error *error) {
+    bool good = true;
+    for (size_t i = 0; i < list->best; i++) {
+        const kg_row_table *own = &list->tables[i];
+        for (size_t row = 0, count = 0; row < own->param->rows; row += count) {
+            count = kg__param_run(own->param, row);
+            if (kg__param_owns(own->param, row))
+                good = good && is_finite(kg__row_table_at(own, row), count * own->columns);
+        }
+    }
+    if (good)
+        return KG_OK;
+    return kg_fail(error, KG_DIVERGED,
+                   "a parameter is no longer a number after step %ju: try a smaller `lr` or "
+                   "a larger `l2`",
+                   (uintmax_t)t->steps);
+}
+
+/* What the first rank gets of sharded parameters, in a file without a name: it would not fit into
+ * its memory. */
+struct gathered {
+    kg_output *file; /* NULL: nothing is sharded, or this is another rank */
+    kg_mapping mapping;
+};
+
+static kg_status gather(struct gathered *out, struct tensors *list, kg_trainer *t, const char *path,
+                        kg_error *error) {
+    kg_row_exchange exchange = {.ranks = t->options.ranks, .list = &t->list};
+    size_t offset = 0;
+    kg_status status =
+        kg__ranks_first(t->options.ranks) ? kg__output_open(&out->file, path, path, error) : KG_OK;
+    status = kg__ranks_agree(t->options.ranks, status, error);
+    for (size_t i = 0; i < list->count && status == KG_OK; i++)
+        if (kg__param_is_sharded(list->tables[i].param))
+            status = kg__row_exchange_gather(&exchange, out->file, &list->tables[i], error);
+    kg__row_exchange_close(&exchange);
+    KG_TRY(status);
+    if (out->file == NULL)
+        return KG_OK;
+    KG_TRY(kg__output_map(out->file, &out->mapping, error));
+    for (size_t i = 0; i < list->count; i++) {
+        kg_tensor *tensor = &list->items[i];
+        if (!kg__param_is_sharded(list->tables[i].param))
+            continue;
+        tensor->values = (const real *)(const void *)(out->mapping.bytes + offset);
+        offset += tensor->rows * tensor->columns * sizeof *tensor->values;
+    }
+    return KG_OK;
+}
+
+static kg_status write_file(const kg_trainer *t, const struct tensors *list,
+                            const kg_mapping *mapped, const char *path, kg_error *error) {
     json_t *note = make_note(t);
     char *text = note == NULL ? NULL : json_dumps(note, JSON_COMPACT);
     kg_output *output = NULL;
@@ -101,12 +155,27 @@ kg_status kg__checkpoint_write(const kg_trainer *t, const char *path, kg_error *
     if (status != KG_OK)
         goto done;
     KG_CHECK(kg__output_open(&output, path, path, error));
-    KG_CHECK(write_tensors(t, output, text, error));
+    KG_CHECK(kg__safetensors_write(output, list->items, list->count, text, mapped, error));
     KG_CHECK(kg__output_commit(output, error));
 done:
     kg__output_close(output);
     kg__json_free_text(text);
     json_decref(note);
+    return status;
+}
+
+kg_status kg__checkpoint_write(kg_trainer *t, const char *path, kg_error *error) {
+    kg_ranks *ranks = t->options.ranks;
+    struct tensors list;
+    struct gathered gathered = {0};
+    list_tensors(&list, t);
+    KG_TRY(kg__ranks_agree(ranks, check_finite(t, &list, error), error));
+    kg_status status = kg__ranks_many(ranks) ? gather(&gathered, &list, t, path, error) : KG_OK;
+    if (status == KG_OK && kg__ranks_first(ranks))
+        status = write_file(t, &list, gathered.file == NULL ? &t->list.best : &gathered.mapping,
+                            path, error);
+    kg__mapping_close(&gathered.mapping);
+    kg__output_close(gathered.file);
     return status;
 }
 
@@ -154,7 +223,18 @@ kg_status kg__train_check_same(const kg_train_options *options, const kg_dataset
     return status;
 }
 
-/* The list is of the trainer's own tensors, so they may be written through it, but for the best. */
+/* Of rows that this process owns, if others own some. The list is of the trainer's own tensors, so
+ * they may be written through it, but for the best. */
+static void take_rows(const kg_row_table *own, const real *found) {
+    const kg_param *p = own->param;
+    for (size_t row = 0, count = 0; row < p->rows; row += count) {
+        count = kg__param_run(p, row);
+        if (kg__param_owns(p, row))
+            kg__mapping_copy((real *)kg__row_table_at(own, row), found + row * own->columns,
+                             count * own->columns * sizeof *found);
+    }
+}
+
 static kg_status read_tensors(kg_trainer *t, const kg_safetensors *file, kg_error *error) {
     struct tensors list;
     const real *found[4 * KG_MOST_PARAMS];
@@ -163,8 +243,7 @@ static kg_status read_tensors(kg_trainer *t, const kg_safetensors *file, kg_erro
         const kg_tensor *own = &list.items[i];
         KG_TRY(kg__safetensors_view(file, &found[i], own->name, own->rows, own->columns, error));
         if (i < list.best)
-            kg__mapping_copy((real *)own->values, found[i],
-                             own->rows * own->columns * sizeof **found);
+            take_rows(&list.tables[i], found[i]);
     }
     const real *const *best = has_other_best(t) ? found + list.best : NULL;
     return t->best_epoch > 0 ? kg__param_list_keep_best(&t->list, best, t->folder, error) : KG_OK;
@@ -203,9 +282,11 @@ static kg_status read_state(kg_trainer *t, const json_t *note, kg_error *error) 
     t->best_mrr = json_number_value(json_object_get(note, "best_mrr"));
     t->since_best = (uint64_t)json_integer_value(json_object_get(note, "since_best"));
     KG_TRY(check_state(t, error));
-    for (size_t i = 0; i < t->list.count; i++)
-        for (size_t row = 0; t->list.items[i].steps != NULL && row < t->list.items[i].rows; row++)
-            t->list.items[i].steps[row] = t->steps;
+    for (size_t i = 0; i < t->list.count; i++) {
+        const kg_param *p = &t->list.items[i];
+        for (size_t place = 0; p->steps != NULL && place < p->kept; place++)
+            p->steps[place] = t->steps;
+    }
     return KG_OK;
 }
 

@@ -25,13 +25,24 @@ static void fill(const kg_param *p, kg_param_start start, uint64_t seed, int thr
                           1));
 }
 
+/* How many rows this process owns. */
+static size_t count_owned(const kg_param *p) {
+    size_t owned = 0;
+    for (size_t from = 0, count = 0; from < p->rows; from += count) {
+        count = kg__param_run(p, from);
+        owned += kg__param_owns(p, from) ? count : 0;
+    }
+    return owned;
+}
+
 static bool make(kg_param *p, kg_method method, int threads) {
     size_t row = p->columns * sizeof(real);
     bool learns = !p->is_computed;
+    p->kept = count_owned(p);
     p->values = kg__resize(NULL, p->rows, row);
     p->state = kg__optimizer_state(method, p->columns);
-    p->first = learns ? kg__alloc(p->rows, p->state * sizeof(real)) : NULL;
-    p->second = learns && method == KG_ADAM ? kg__alloc(p->rows, row) : NULL;
+    p->first = learns ? kg__alloc(p->kept, p->state * sizeof(real)) : NULL;
+    p->second = learns && method == KG_ADAM ? kg__alloc(p->kept, row) : NULL;
     p->sums = kg__alloc((size_t)threads * KG_TREE_DEPTH, row);
     p->touched.slots = kg__resize(NULL, p->rows, sizeof *p->touched.slots);
     p->touched.rows = kg__resize(NULL, p->rows, sizeof *p->touched.rows);
@@ -110,7 +121,7 @@ kg_status kg__param_list_open_optimizers(kg_param_list *list, kg_rates rates, do
             kg__optimizer_open(&p->optimizer, list->method, own, p->has_l2 ? l2 : 0, steps, error));
         if (!catches_up(p))
             continue;
-        p->steps = kg__alloc(p->rows, sizeof *p->steps);
+        p->steps = kg__alloc(p->kept, sizeof *p->steps);
         if (p->steps == NULL)
             return kg__fail_memory(error);
     }
@@ -126,22 +137,23 @@ kg_status kg__param_list_open_grads(const kg_param_list *list, kg_grads *grads, 
 /* ---- Rows ---- */
 
 static kg_param_row row_of(const kg_param *p, size_t row) {
-    size_t at = row * p->columns;
-    return (kg_param_row){p->values + at, p->first + row * p->state,
-                          p->second == NULL ? NULL : p->second + at};
+    size_t place = kg__param_place(p, row);
+    return (kg_param_row){p->values + row * p->columns, p->first + place * p->state,
+                          p->second == NULL ? NULL : p->second + place * p->columns};
 }
 
 static void catch_up(const kg_param *p, size_t row, uint64_t step) {
     if (p->steps == NULL)
         return;
-    kg__optimizer_catch_up(&p->optimizer, row_of(p, row), p->columns, p->steps[row], step);
-    p->steps[row] = step;
+    uint64_t *taken = &p->steps[kg__param_place(p, row)];
+    kg__optimizer_catch_up(&p->optimizer, row_of(p, row), p->columns, *taken, step);
+    *taken = step;
 }
 
 static void take_step(const kg_param *p, size_t row, const real *gradient, uint64_t step) {
     kg__optimizer_step(&p->optimizer, row_of(p, row), gradient, p->columns, step);
     if (p->steps != NULL)
-        p->steps[row] = step;
+        p->steps[kg__param_place(p, row)] = step;
 }
 
 /* Inlined, since gcc takes a call of a function that only fetches for one without effect. */
@@ -153,13 +165,14 @@ KG_INLINED void fetch_for_writing(const real *x, size_t n) {
 
 /* The row will soon be read and written: which comes next the processor cannot foresee. */
 KG_INLINED void prefetch(const kg_param *p, size_t i) {
-    if (i >= p->touched.count || p->columns * sizeof(real) < KG_CACHE_LINE)
+    if (i >= p->touched.count || p->columns * sizeof(real) < KG_CACHE_LINE ||
+        !kg__param_owns(p, p->touched.rows[i]))
         return;
-    size_t at = p->touched.rows[i] * p->columns;
-    fetch_for_writing(p->values + at, p->columns);
-    fetch_for_writing(p->first + p->touched.rows[i] * p->state, p->state);
-    if (p->second != NULL)
-        fetch_for_writing(p->second + at, p->columns);
+    kg_param_row row = row_of(p, p->touched.rows[i]);
+    fetch_for_writing(row.values, p->columns);
+    fetch_for_writing(row.first, p->state);
+    if (row.second != NULL)
+        fetch_for_writing(row.second, p->columns);
 }
 
 /* ---- Steps ---- */
@@ -206,7 +219,7 @@ static uint64_t catch_up_touched(const kg_param *p, uint64_t step, int threads) 
         prefetch(p, i + 1);
         if (!kg__param_owns(p, row))
             continue;
-        missed += step - p->steps[row];
+        missed += step - p->steps[kg__param_place(p, row)];
         catch_up(p, row, step);
     }
     return missed;
@@ -324,15 +337,33 @@ void kg__param_step_dense(kg_param *p, const real *gradients, int threads, uint6
 
 /* ---- The best ---- */
 
-static size_t size_of(const kg_param *p) {
-    return p->rows * p->columns * sizeof(real);
+static size_t size_of(const kg_param *p, size_t rows) {
+    return rows * p->columns * sizeof(real);
+}
+
+static kg_status write_owned(kg_output *file, const kg_param *p, const real *values,
+                             kg_error *error) {
+    for (size_t from = 0, count = 0; from < p->rows; from += count) {
+        count = kg__param_run(p, from);
+        if (kg__param_owns(p, from))
+            KG_TRY(kg__output_write(file, values + from * p->columns, size_of(p, count), error));
+    }
+    return KG_OK;
+}
+
+static void read_owned(const kg_param *p, const real *owned) {
+    for (size_t from = 0, count = 0; from < p->rows; from += count) {
+        count = kg__param_run(p, from);
+        if (kg__param_owns(p, from))
+            kg__mapping_copy(p->values + from * p->columns,
+                             owned + kg__param_place(p, from) * p->columns, size_of(p, count));
+    }
 }
 
 static kg_status write_best(kg_param_list *list, const real *const *values, kg_error *error) {
     for (size_t i = 0; i < list->count; i++) {
         const kg_param *p = &list->items[i];
-        KG_TRY(kg__output_write(list->best_file, values == NULL ? p->values : values[i], size_of(p),
-                                error));
+        KG_TRY(write_owned(list->best_file, p, values == NULL ? p->values : values[i], error));
     }
     return kg__output_map(list->best_file, &list->best, error);
 }
@@ -349,7 +380,7 @@ kg_status kg__param_list_keep_best(kg_param_list *list, const real *const *value
     const char *bytes = list->best.bytes;
     for (size_t i = 0; i < list->count; i++) {
         list->items[i].best = (const real *)(const void *)bytes;
-        bytes += size_of(&list->items[i]);
+        bytes += size_of(&list->items[i], list->items[i].kept);
     }
     return KG_OK;
 }
@@ -358,7 +389,7 @@ void kg__param_list_take_best(kg_param_list *list) {
     for (size_t i = 0; i < list->count; i++) {
         const kg_param *p = &list->items[i];
         if (p->best != NULL)
-            kg__mapping_copy(p->values, p->best, size_of(p));
+            read_owned(p, p->best);
     }
     forget_best(list);
 }

@@ -11,6 +11,7 @@
 
 #include "base/file_mapping.h"
 #include "base/output.h"
+#include "base/ranks.h"
 #include "model/sparse_grads.h"
 #include "train/grad_tree.h"
 #include "train/optimizer.h"
@@ -60,11 +61,15 @@ typedef struct kg_param {
     size_t self;         /* which of them this process is */
 
     real *values;
+
+    /* Of the rows that this process owns, at kg__param_place. */
+    size_t kept;      /* how many these are */
     size_t state;     /* numbers of `first` for each row: kg__optimizer_state */
     real *first;      /* the optimiser's: see kg_param_row */
     real *second;     /* like values */
     uint64_t *steps;  /* that each row has taken; NULL if rows move by gradients alone */
     const real *best; /* values of the best epoch, in a file; NULL if there is none yet */
+
     kg_optimizer optimizer;
     kg_row_set touched;
     real *sums; /* threads x KG_TREE_DEPTH x columns: gradients of rows */
@@ -110,12 +115,27 @@ static inline bool kg__param_is_sharded(const kg_param *param) {
 
 /* The rank that lets a row of a sharded parameter take steps. */
 static inline size_t kg__param_owner(const kg_param *param, size_t row) {
-    return row % param->owners;
+    return kg__ranks_owner(param->owners, row);
 }
 
 /* Whether this process lets the row take steps. */
 static inline bool kg__param_owns(const kg_param *param, size_t row) {
     return !kg__param_is_sharded(param) || kg__param_owner(param, row) == param->self;
+}
+
+/* How many consecutive rows, from this one on, are of the same rank. */
+static inline size_t kg__param_run(const kg_param *param, size_t row) {
+    size_t left = param->rows - row;
+    size_t run = kg__param_is_sharded(param) ? KG_OWNED_ROWS - row % KG_OWNED_ROWS : left;
+    return run < left ? run : left;
+}
+
+/* Where this process keeps what only the owner of a row has, which it must be: blocks of its rows
+ * follow each other. */
+static inline size_t kg__param_place(const kg_param *param, size_t row) {
+    if (!kg__param_is_sharded(param))
+        return row;
+    return row / KG_OWNED_ROWS / param->owners * KG_OWNED_ROWS + row % KG_OWNED_ROWS;
 }
 
 /* Whether rows move without a gradient, so that those that a step reads must be touched. */
@@ -154,8 +174,8 @@ KG_MUST_CHECK kg_status kg__param_sum(kg_param *param, size_t number, const kg_g
 /* Lets the first `trained_rows` take `step` with these gradients, a row for each. */
 void kg__param_step_dense(kg_param *param, const real *gradients, int threads, uint64_t step);
 
-/* Keeps the values as the best ones, or, if `values` is not NULL, those there, an array for each
- * parameter; in the file system of the path `beside`. */
+/* Keeps the values of rows that this process owns as the best ones, or, if `values` is not NULL,
+ * those there, an array of all rows for each parameter; in the file system of the path `beside`. */
 KG_MUST_CHECK kg_status kg__param_list_keep_best(kg_param_list *list, const real *const *values,
                                                  const char *beside, kg_error *error);
 

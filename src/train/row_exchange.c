@@ -87,72 +87,103 @@ kg_status kg__row_exchange_fetch(kg_row_exchange *e, uint64_t step, kg_error *er
 
 /* ---- Whole tables ---- */
 
-/* Copies the rows `from` up to `to` that `owner` has, between the table and a message. Returns the
- * number of bytes. */
-static size_t copy_owned(const kg_param *p, size_t owner, size_t from, size_t to, real *table,
-                         size_t columns, char *message, bool is_sent) {
-    size_t size = columns * sizeof(real);
+/* A part of one, which is in memory or in messages. */
+struct part {
+    size_t from;
+    size_t to;
+    char *bytes;
+};
+
+/* Copies rows that this process owns one behind the other; returns the number of bytes. */
+static size_t pack(const kg_row_table *t, const struct part *part) {
     size_t at = 0;
-    for (size_t row = from; row < to; row++) {
-        if (kg__param_owner(p, row) != owner)
+    for (size_t row = part->from, count = 0; row < part->to; row += count) {
+        count = kg__param_run(t->param, row);
+        count = part->to - row < count ? part->to - row : count;
+        size_t size = count * t->columns * sizeof(real);
+        if (!kg__param_owns(t->param, row))
             continue;
-        if (is_sent)
-            memcpy(message + at, table + row * columns, size);
-        else
-            memcpy(table + row * columns, message + at, size);
+        memcpy(part->bytes + at, kg__row_table_at(t, row), size);
         at += size;
     }
     return at;
 }
 
-/* Gives the rows `from` up to `to` of a table to all ranks, or to the first alone. */
-static kg_status share_rows(kg_row_exchange *e, const kg_param *p, real *table, size_t columns,
-                            size_t from, size_t to, bool to_all, kg_error *error) {
+/* Copies rows of `owner` from there to where `out` has the row part->from. */
+static void unpack(real *out, const kg_row_table *t, const struct part *part, size_t owner) {
+    size_t at = 0;
+    for (size_t row = part->from, count = 0; row < part->to; row += count) {
+        count = kg__param_run(t->param, row);
+        count = part->to - row < count ? part->to - row : count;
+        size_t size = count * t->columns * sizeof(real);
+        if (kg__param_owner(t->param, row) != owner)
+            continue;
+        memcpy(out + (row - part->from) * t->columns, part->bytes + at, size);
+        at += size;
+    }
+}
+
+/* Gives the part, whose bytes are of no account, to the ranks up to `receivers`, which have it at
+ * `out` then. */
+static kg_status share(kg_row_exchange *e, real *out, const kg_row_table *t, struct part part,
+                       size_t receivers, kg_error *error) {
     size_t ranks = e->ranks->count;
     size_t self = e->ranks->number;
-    kg__arena_reset(&e->arena);
-    kg_message *out = kg__arena_take(&e->arena, 2 * ranks, sizeof *out);
-    char *own = kg__arena_take(&e->arena, to - from, columns * sizeof *table);
-    if (out == NULL || own == NULL)
+    kg_message *messages = kg__arena_take(&e->arena, 2 * ranks, sizeof *messages);
+    char *own = kg__arena_take(&e->arena, part.to - part.from, t->columns * sizeof(real));
+    if (messages == NULL || own == NULL)
         return kg__fail_memory(error);
-    kg_message *in = out + ranks;
-    size_t size = copy_owned(p, self, from, to, table, columns, own, true);
+    part.bytes = own;
+    size_t size = pack(t, &part);
+    kg_message *in = messages + ranks;
     for (size_t i = 0; i < ranks; i++)
-        out[i] = (kg_message){own, i != self && (to_all || i == 0) ? size : 0};
-    KG_TRY(kg__ranks_exchange(e->ranks, in, out, &e->arena, error));
-    for (size_t i = 0; i < ranks; i++)
-        if (in[i].size > 0)
-            copy_owned(p, i, from, to, table, columns, (char *)in[i].bytes, false);
+        messages[i] = (kg_message){own, i < receivers ? size : 0};
+    KG_TRY(kg__ranks_exchange(e->ranks, in, messages, &e->arena, error));
+    for (size_t i = 0; i < ranks && self < receivers; i++) {
+        part.bytes = (char *)in[i].bytes;
+        unpack(out, t, &part, i);
+    }
     return KG_OK;
 }
 
-static kg_status share_table(kg_row_exchange *e, const kg_param *p, real *table, size_t columns,
-                             bool to_all, kg_error *error) {
-    size_t step = AT_ONCE / columns + 1;
-    for (size_t from = 0; from < p->rows; from += step) {
-        size_t to = p->rows - from < step ? p->rows : from + step;
-        KG_TRY(share_rows(e, p, table, columns, from, to, to_all, error));
-    }
-    return KG_OK;
+static struct part next_part(const kg_row_table *t, size_t from) {
+    size_t rows = AT_ONCE / t->columns + 1;
+    size_t left = t->param->rows - from;
+    return (struct part){.from = from, .to = from + (left < rows ? left : rows)};
 }
 
 kg_status kg__row_exchange_values(kg_row_exchange *e, kg_error *error) {
     for (size_t i = 0; i < e->list->count; i++) {
-        kg_param *p = &e->list->items[i];
-        if (kg__param_is_sharded(p))
-            KG_TRY(share_table(e, p, p->values, p->columns, true, error));
+        const kg_param *p = &e->list->items[i];
+        kg_row_table t = {p, p->values, p->columns, false};
+        for (size_t from = 0; from < p->rows && kg__param_is_sharded(p);) {
+            struct part part = next_part(&t, from);
+            kg__arena_reset(&e->arena);
+            KG_TRY(share(e, p->values + from * p->columns, &t, part, e->ranks->count, error));
+            from = part.to;
+        }
     }
     return KG_OK;
 }
 
-kg_status kg__row_exchange_states(kg_row_exchange *e, kg_error *error) {
-    for (size_t i = 0; i < e->list->count; i++) {
-        kg_param *p = &e->list->items[i];
-        if (!kg__param_is_sharded(p))
-            continue;
-        KG_TRY(share_table(e, p, p->first, p->state, false, error));
-        if (p->second != NULL)
-            KG_TRY(share_table(e, p, p->second, p->columns, false, error));
+static kg_status gather_part(kg_row_exchange *e, kg_output *file, const kg_row_table *t,
+                             struct part part, kg_error *error) {
+    size_t size = (part.to - part.from) * t->columns * sizeof(real);
+    kg__arena_reset(&e->arena);
+    real *all = file == NULL ? NULL : kg__arena_take(&e->arena, 1, size);
+    if (file != NULL && all == NULL)
+        return kg__fail_memory(error);
+    KG_TRY(share(e, all, t, part, 1, error));
+    return file == NULL ? KG_OK : kg__output_write(file, all, size, error);
+}
+
+kg_status kg__row_exchange_gather(kg_row_exchange *e, kg_output *file, const kg_row_table *t,
+                                  kg_error *error) {
+    for (size_t from = 0; from < t->param->rows;) {
+        struct part part = next_part(t, from);
+        kg_status status = gather_part(e, file, t, part, error);
+        KG_TRY(kg__ranks_agree(e->ranks, status, error));
+        from = part.to;
     }
     return KG_OK;
 }

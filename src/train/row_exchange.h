@@ -23,7 +23,21 @@ KG_MUST_CHECK kg_status kg__row_exchange_fetch(kg_row_exchange *exchange, uint64
 /* Gives all ranks the values of all rows, which have caught up. */
 KG_MUST_CHECK kg_status kg__row_exchange_values(kg_row_exchange *exchange, kg_error *error);
 
-/* Gives the first rank what optimisers know of all rows. */
-KG_MUST_CHECK kg_status kg__row_exchange_states(kg_row_exchange *exchange, kg_error *error);
+/* Numbers of the rows of a sharded parameter: of all, or of those that this process owns. */
+typedef struct kg_row_table {
+    const kg_param *param;
+    const real *numbers;
+    size_t columns;
+    bool is_owned;
+} kg_row_table;
+
+/* Those of a row that it has. */
+static inline const real *kg__row_table_at(const kg_row_table *t, size_t row) {
+    return t->numbers + (t->is_owned ? kg__param_place(t->param, row) : row) * t->columns;
+}
+
+/* Writes those of all rows, in their order, to the file of the first rank; others have none. */
+KG_MUST_CHECK kg_status kg__row_exchange_gather(kg_row_exchange *exchange, kg_output *file,
+                                                const kg_row_table *table, kg_error *error);
 
 #endif

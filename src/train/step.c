@@ -500,17 +500,16 @@ kg_status kg__step_take(kg_step *s, const kg_batch *batch, uint64_t number, doub
     return status;
 }
 
+kg_status kg__step_share_values(kg_step *s, kg_error *error) {
+    return kg__ranks_many(s->options.ranks) ? kg__row_exchange_values(&s->rows, error) : KG_OK;
+}
+
 kg_status kg__step_catch_up(kg_step *s, uint64_t number, kg_error *error) {
     kg__param_list_catch_up_all(s->parts.list, number);
-    if (kg__ranks_many(s->options.ranks))
-        KG_TRY(kg__row_exchange_values(&s->rows, error));
+    KG_TRY(kg__step_share_values(s, error));
     if (s->parts.computed == NULL)
         return KG_OK;
     return s->parts.computed->forward(s->parts.computed->payload, 0, error);
-}
-
-kg_status kg__step_gather_states(kg_step *s, kg_error *error) {
-    return kg__ranks_many(s->options.ranks) ? kg__row_exchange_states(&s->rows, error) : KG_OK;
 }
 
 const double *kg__step_scores(const kg_step *s) {

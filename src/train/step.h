@@ -71,8 +71,8 @@ KG_MUST_CHECK kg_status kg__step_take(kg_step *step, const kg_batch *batch, uint
 /* Makes all parameters what they are after step `number`, on all ranks. */
 KG_MUST_CHECK kg_status kg__step_catch_up(kg_step *step, uint64_t number, kg_error *error);
 
-/* Gives the first rank what optimisers know of rows of which others let them take steps. */
-KG_MUST_CHECK kg_status kg__step_gather_states(kg_step *step, kg_error *error);
+/* Gives all ranks the values of all rows. */
+KG_MUST_CHECK kg_status kg__step_share_values(kg_step *step, kg_error *error);
 
 /* The score of each query's own candidate in the last step, by the query's number, where the loss
  * is of these. */

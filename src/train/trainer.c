@@ -221,16 +221,15 @@ bool kg__train_is_done(const kg_train_options *o, uint64_t epochs, uint64_t sinc
     return epochs >= kg__train_epochs(o) || (o->patience > 0 && since_best >= o->patience);
 }
 
-static kg_status write_first(kg_trainer *t, const char *path, kg_error *error) {
+static kg_status catch_up_and_write(kg_trainer *t, const char *path, kg_error *error) {
     KG_TRY(kg__step_catch_up(t->step, t->steps, error));
-    KG_TRY(kg__step_gather_states(t->step, error));
-    return kg__ranks_first(t->options.ranks) ? kg__checkpoint_write(t, path, error) : KG_OK;
+    return kg__checkpoint_write(t, path, error);
 }
 
 /* Of several ranks the first writes, for all. */
 static kg_status write_checkpoint(kg_trainer *t, const char *path, kg_error *error) {
     double started = kg__seconds();
-    KG_TRY(kg__ranks_agree(t->options.ranks, write_first(t, path, error), error));
+    KG_TRY(kg__ranks_agree(t->options.ranks, catch_up_and_write(t, path, error), error));
     double now = kg__seconds();
     t->next_checkpoint = now + (now - started) / CHECKPOINT_SHARE;
     return KG_OK;
@@ -264,7 +263,7 @@ kg_status kg__trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_
         KG_TRY(write_checkpoint(t, checkpoint, error));
     KG_TRY(validate_last(t, watcher, error));
     kg__param_list_take_best(&t->list);
-    return KG_OK;
+    return kg__step_share_values(t->step, error);
 }
 
 uint64_t kg__trainer_best_epoch(const kg_trainer *t) {

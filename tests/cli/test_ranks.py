@@ -44,10 +44,11 @@ def mpirun(ranks: int) -> list[str]:
 
 
 class Ranks(Case):
-    """A small graph, and an out-of-sample data set made of it."""
+    """A small graph of as many entities as three ranks own some of (in blocks of 384), and an
+    out-of-sample data set made of it."""
 
     def fill(self) -> None:
-        self.succeed("generate", "g.tsv", "--facts", "700", "--entities", "120", "--relations", "5")
+        self.succeed("generate", "g.tsv", "--facts", "1300", "--entities", "850", "--relations", "5")
         self.succeed("split", "g.tsv", "data", "--quiet")
 
     def together(self, ranks: int, *words: str) -> Result:
