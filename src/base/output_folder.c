@@ -316,3 +316,15 @@ kg_status kg__folder_ensure(const char *path, bool *made, kg_error *error) {
         return KG_OK;
     return kg__fail_errno(error, path, "create it");
 }
+
+kg_status kg__folder_ensure_all(const char *path, kg_error *error) {
+    struct stat about;
+    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
+        return KG_OK;
+    char *parent = kg__path_parent(path);
+    kg_status status = parent == NULL ? kg__fail_memory(error) : KG_OK;
+    if (status == KG_OK && strcmp(parent, path) != 0)
+        status = kg__folder_ensure_all(parent, error);
+    kg__free(parent);
+    return status == KG_OK ? kg__folder_ensure(path, NULL, error) : status;
+}

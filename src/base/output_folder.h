@@ -41,4 +41,7 @@ void kg__folder_sweep(const char *path, const char *const *own_files);
 /* Makes a folder unless it exists; its parent must exist. `*made` may be NULL. */
 KG_MUST_CHECK kg_status kg__folder_ensure(const char *path, bool *made, kg_error *error);
 
+/* The same, with all parents that are missing. */
+KG_MUST_CHECK kg_status kg__folder_ensure_all(const char *path, kg_error *error);
+
 #endif

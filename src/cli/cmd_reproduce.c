@@ -20,6 +20,7 @@ struct settings {
     cli_common common;
     const char *data;
     const char *out;
+    const char *results;
     const char *only;
     uint64_t seeds;
     uint64_t threads;
@@ -38,6 +39,11 @@ static const cli_option options[] = {
      .kind = CLI_TEXT,
      .offset = SETTING(out),
      .help = "models, results.json and report.html (default: reproduction)"},
+    {.name = "results",
+     .argument = "DIR",
+     .kind = CLI_TEXT,
+     .offset = SETTING(results),
+     .help = "what runs came to, to be kept (default: OUT/results)"},
     {.name = "only",
      .argument = "DATASET",
      .kind = CLI_TEXT,
@@ -229,6 +235,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     struct job job = {.limits = {settings->seeds, settings->only}};
     experiment_runner_options runner = {.data = settings->data,
                                         .out = settings->out,
+                                        .results = settings->results,
                                         .threads = settings->threads,
                                         .parser = &cli_experiment_parser,
                                         .progress = &context->progress,
@@ -248,7 +255,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
         status = kg__fail_memory(error);
         goto done;
     }
-    KG_CHECK(kg__folder_ensure(settings->out, NULL, error));
+    KG_CHECK(kg__folder_ensure_all(settings->out, error));
     KG_CHECK(write_results(settings->out, results, error));
     KG_CHECK(print(results, context, error));
     cli_say(context, "%s/report.html: the report", settings->out);

@@ -36,7 +36,7 @@ struct plan {
 
 static void close_plan(struct plan *plan) {
     for (size_t i = 0; i < plan->grid.count && plan->runs != NULL; i++)
-        kg__free(plan->runs[i].path);
+        experiment_run_close(&plan->runs[i]);
     kg__free(plan->runs);
     kg__dataset_close(&plan->dataset);
     experiment_grid_free(&plan->grid);

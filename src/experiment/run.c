@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/peak_memory.h"
+#include "experiment/run_record.h"
 #include "graph/dataset_folder.h"
 #include "model/model.h"
 #include "model/model_folder.h"
@@ -39,40 +40,64 @@ static kg_status check_epochs(const experiment_run *run, uint64_t found, kg_erro
                       (uintmax_t)kg__train_epochs(&run->options), (uintmax_t)found);
 }
 
-/* ---- Models ---- */
+/* ---- Records ---- */
 
-static kg_status read_model(experiment_run *run, const json_t *config, kg_error *error) {
-    const json_t *history = json_object_get(config, "history");
-    const json_t *apart = json_object_get(config, KG_APART_HISTORY);
-    uint64_t best = (uint64_t)json_integer_value(json_object_get(config, "best_epoch"));
-    uint64_t since_best = 0;
-    size_t i = 0;
-    json_t *item = NULL;
-    const json_t *machine = json_object_get(config, "machine");
-    json_int_t memory = json_integer_value(json_object_get(machine, "memory"));
-    run->epochs = json_array_size(history);
-    run->seconds = json_number_value(json_object_get(machine, "preparing"));
+static void keep_record(experiment_run *run, json_t *record) {
+    json_incref(record);
+    json_decref(run->record);
+    run->record = record;
+}
+
+/* Of a finished run, which may be wanted longer now. */
+static kg_status take_record(experiment_run *run, json_t *record, kg_error *error) {
+    const json_t *best = json_object_get(record, "best");
+    json_int_t memory = json_integer_value(json_object_get(record, "memory"));
+    json_int_t epochs = json_integer_value(json_object_get(record, "epochs"));
+    run->epochs = epochs > 0 ? (uint64_t)epochs : 0;
+    run->seconds = json_number_value(json_object_get(record, "seconds"));
     run->memory = memory > 0 ? (uint64_t)memory : 0;
-    if (best > 0)
-        kg__history_best(&run->best, history, best, apart);
-    json_array_foreach(apart, i, item) {
-        run->seconds += json_number_value(json_object_get(item, "seconds"));
-    }
-    json_array_foreach(history, i, item) {
-        kg_epoch epoch;
-        kg__epoch_read(&epoch, item);
-        run->seconds += epoch.seconds;
-        if (epoch.number > best && epoch.is_validated)
-            since_best++;
-    }
     KG_TRY(check_epochs(run, run->epochs, error));
-    if (!run->best.is_validated)
+    kg__epoch_read(&run->best, json_object_get(record, "best"));
+    if (best == NULL || !run->best.is_validated)
         return kg_fail_at(error, run->path, 0, 0,
                           "expected a model that was validated, found one that was not");
-    if (kg__train_is_done(&run->options, run->epochs, since_best))
-        run->state = EXPERIMENT_FINISHED;
+    if (!kg__train_is_done(&run->options, run->epochs, experiment_record_since_best(record)))
+        return KG_OK;
+    run->state = EXPERIMENT_FINISHED;
+    keep_record(run, record);
     return KG_OK;
 }
+
+/* Fewer epochs than those of a failed run may not diverge. */
+static void take_failure(experiment_run *run, json_t *record) {
+    const char *message = json_string_value(json_object_get(record, "message"));
+    json_int_t epochs = json_integer_value(json_object_get(record, "epochs"));
+    if (message == NULL || run->options.epochs < (uint64_t)epochs)
+        return;
+    snprintf(run->failure, sizeof run->failure, "%s", message);
+    run->state = EXPERIMENT_FAILED;
+    keep_record(run, record);
+}
+
+static kg_status look_for_record(experiment_run *run, const kg_dataset *dataset, kg_error *error) {
+    json_t *record = NULL;
+    if (run->record_path == NULL)
+        return KG_OK;
+    KG_TRY(experiment_record_read(&record, run->record_path, error));
+    if (record == NULL)
+        return KG_OK;
+    kg_status status =
+        kg__train_check_same(&run->options, dataset, json_object_get(record, "settings"),
+                             json_object_get(record, "dataset"), run->record_path, error);
+    if (status == KG_OK && json_object_get(record, "message") != NULL)
+        take_failure(run, record);
+    else if (status == KG_OK)
+        status = take_record(run, record, error);
+    json_decref(record);
+    return status;
+}
+
+/* ---- Models ---- */
 
 static kg_status look_for_model(experiment_run *run, const kg_dataset *dataset, kg_error *error) {
     char *file = NULL;
@@ -81,12 +106,16 @@ static kg_status look_for_model(experiment_run *run, const kg_dataset *dataset, 
         return KG_OK;
     kg__free(file);
     json_t *config = NULL;
+    json_t *record = NULL;
     KG_TRY(kg__model_read_config(&config, run->path, error));
     const json_t *checksum = json_object_get(json_object_get(config, "dataset"), "checksum");
     kg_status status = kg__train_check_same(
         &run->options, dataset, json_object_get(config, "settings"), checksum, run->path, error);
+    if (status == KG_OK && (record = experiment_record_make(config)) == NULL)
+        status = kg__fail_memory(error);
     if (status == KG_OK)
-        status = read_model(run, config, error);
+        status = take_record(run, record, error);
+    json_decref(record);
     json_decref(config);
     return status;
 }
@@ -102,17 +131,10 @@ static kg_status read_failure(experiment_run *run, const kg_dataset *dataset, co
     KG_CHECK(kg__json_read(&about, input, error));
     KG_CHECK(kg__train_check_same(&run->options, dataset, json_object_get(about, "settings"),
                                   json_object_get(about, "dataset"), file, error));
-    const char *message = json_string_value(json_object_get(about, "message"));
-    json_int_t epochs = json_integer_value(json_object_get(about, "epochs"));
-    if (message == NULL) {
+    if (!json_is_string(json_object_get(about, "message")))
         status = kg_fail_at(error, file, 0, 0, "expected a \"message\", found none");
-        goto done;
-    }
-    /* Fewer epochs may not diverge. */
-    if (run->options.epochs >= (uint64_t)epochs) {
-        snprintf(run->failure, sizeof run->failure, "%s", message);
-        run->state = EXPERIMENT_FAILED;
-    }
+    else
+        take_failure(run, about);
 done:
     json_decref(about);
     kg__input_close(input);
@@ -143,14 +165,14 @@ done:
     return status;
 }
 
-static kg_status fail(experiment_run *run, const kg_dataset *dataset, const kg_error *reason,
+static kg_status fail(const experiment_run *run, const kg_dataset *dataset, const kg_error *reason,
                       kg_error *error) {
-    run->state = EXPERIMENT_FAILED;
-    kg_error_text(run->failure, sizeof run->failure, reason);
+    char message[KG_ERROR_TEXT_MAX];
+    kg_error_text(message, sizeof message, reason);
     json_t *about = json_pack(
         "{ss so ss sI so}", "version", kg_version(), "settings", kg__train_settings(&run->options),
         "dataset", kg__dataset_checksum(dataset).text, "epochs", (json_int_t)run->options.epochs,
-        "message", kg__json_text(run->failure, strlen(run->failure)));
+        "message", kg__json_text(message, strlen(message)));
     kg_status status = write_failure(run, about, error);
     json_decref(about);
     return status;
@@ -172,14 +194,41 @@ static kg_status look_for_checkpoint(const experiment_run *run, const kg_dataset
     return status == KG_OK ? check_epochs(run, epochs, error) : status;
 }
 
+/* What has come to an end in the folder, also if the model was not put in place entirely. It is
+ * read from the record that is written, so that the digits are the same with the model and without.
+ */
+static kg_status look_at_folder(experiment_run *run, const kg_dataset *dataset, kg_error *error) {
+    KG_TRY(look_for_model(run, dataset, error));
+    if (run->state == EXPERIMENT_FINISHED)
+        KG_TRY(kg__training_folder_settle(run->path, error));
+    else
+        KG_TRY(look_for_failure(run, dataset, error));
+    run->has_folder = run->state != EXPERIMENT_WAITING;
+    if (!run->has_folder || run->record_path == NULL)
+        return KG_OK;
+    KG_TRY(experiment_record_write(run->record_path, run->record, error));
+    return look_for_record(run, dataset, error);
+}
+
 kg_status experiment_run_look(experiment_run *run, const kg_dataset *dataset, kg_error *error) {
     run->state = EXPERIMENT_WAITING;
     kg__train_choose_epochs(&run->options, dataset->parts[KG_TRAIN].count);
-    KG_TRY(look_for_model(run, dataset, error));
-    if (run->state == EXPERIMENT_FINISHED)
-        return kg__training_folder_settle(run->path, error);
-    KG_TRY(look_for_failure(run, dataset, error));
+    KG_TRY(look_at_folder(run, dataset, error));
+    if (run->state == EXPERIMENT_WAITING)
+        KG_TRY(look_for_record(run, dataset, error));
     return run->state == EXPERIMENT_WAITING ? look_for_checkpoint(run, dataset, error) : KG_OK;
+}
+
+void experiment_run_need_model(experiment_run *run) {
+    if (run->state == EXPERIMENT_FINISHED && !run->has_folder)
+        run->state = EXPERIMENT_WAITING;
+}
+
+void experiment_run_close(experiment_run *run) {
+    kg__free(run->path);
+    kg__free(run->record_path);
+    json_decref(run->record);
+    *run = (experiment_run){0};
 }
 
 kg_status experiment_run_train(experiment_run *run, const kg_dataset *dataset,
@@ -195,12 +244,12 @@ kg_status experiment_run_train(experiment_run *run, const kg_dataset *dataset,
     kg__peak_memory_reset();
     kg_status status = kg__training_run(&trained, &fit, &reason);
     if (status == KG_DIVERGED)
-        return fail(run, dataset, &reason, error);
-    if (status != KG_OK) {
+        KG_TRY(fail(run, dataset, &reason, error));
+    else if (status != KG_OK) {
         *error = reason;
         return status;
     }
-    KG_TRY(experiment_run_look(run, dataset, error));
+    KG_TRY(look_at_folder(run, dataset, error));
     if (run->state != EXPERIMENT_WAITING)
         return KG_OK;
     return kg_fail_at(error, run->path, 0, 0,

@@ -2,6 +2,7 @@
 #include "experiment/runner.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,16 +10,14 @@
 #include "base/memory.h"
 #include "base/output_folder.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "experiment/run.h"
+#include "experiment/run_record.h"
 #include "experiment/runs_progress.h"
 #include "graph/dataset_folder.h"
 #include "graph/dataset_source.h"
-#include "model/model.h"
-#include "model/model_folder.h"
 
 #define RUNS "runs"
-#define JUDGED "judged"
+#define RESULTS "results"
 
 struct source {
     char *name;
@@ -33,6 +32,8 @@ struct task {
 
 struct experiment_runner {
     experiment_runner_options options;
+    char *runs; /* folders */
+    char *results;
     struct source *sources;
     size_t source_count;
     size_t source_capacity;
@@ -48,16 +49,21 @@ kg_status experiment_runner_open(experiment_runner **out, const experiment_runne
     if (*out == NULL)
         return kg__fail_memory(error);
     (*out)->options = *options;
+    (*out)->runs = kg__path_join(options->out, RUNS);
+    (*out)->results = options->results == NULL
+                          ? kg__path_join(options->out, RESULTS)
+                          : kg__copy_string(options->results, strlen(options->results));
     (*out)->work.stage = "reproducing";
     (*out)->work.progress = options->progress;
-    return KG_OK;
+    bool good = (*out)->runs != NULL && (*out)->results != NULL;
+    return good ? KG_OK : kg__fail_memory(error);
 }
 
 void experiment_runner_close(experiment_runner *runner) {
     if (runner == NULL)
         return;
     for (size_t i = 0; i < runner->task_count; i++)
-        kg__free(runner->tasks[i].run.path);
+        experiment_run_close(&runner->tasks[i].run);
     for (size_t i = 0; i < runner->source_count; i++) {
         kg__free(runner->sources[i].name);
         kg__free(runner->sources[i].path);
@@ -65,6 +71,8 @@ void experiment_runner_close(experiment_runner *runner) {
     }
     kg__free(runner->tasks);
     kg__free(runner->sources);
+    kg__free(runner->runs);
+    kg__free(runner->results);
     kg__free(runner);
 }
 
@@ -109,35 +117,28 @@ kg_status experiment_runner_data(const kg_dataset **out, experiment_runner *runn
 
 /* ---- Places ---- */
 
-/* OUT/kind/data/name; to be kg_freed. */
-static kg_status make_place(char **out, const experiment_runner *runner, const char *kind,
-                            const char *data, const char *name, kg_error *error) {
-    char *group = kg__path_join(runner->options.out, kind);
-    char *folder = group == NULL ? NULL : kg__path_join(group, data);
-    *out = folder == NULL ? NULL : kg__path_join(folder, name);
+/* folder/data/name; to be kg_freed. */
+static kg_status make_place(char **out, const char *folder, const char *data, const char *name,
+                            kg_error *error) {
+    char *group = kg__path_join(folder, data);
+    *out = group == NULL ? NULL : kg__path_join(group, name);
     kg__free(group);
-    kg__free(folder);
     return *out == NULL ? kg__fail_memory(error) : KG_OK;
 }
 
-/* The folder that holds `place`, and the one that holds that. */
-static kg_status ensure_folders(const experiment_runner *runner, const char *place,
-                                kg_error *error) {
-    char *folder = kg__path_parent(place);
-    char *group = folder == NULL ? NULL : kg__path_parent(folder);
-    kg_status status = group == NULL ? kg__fail_memory(error) : KG_OK;
-    if (status == KG_OK)
-        status = kg__folder_ensure(runner->options.out, NULL, error);
-    if (status == KG_OK)
-        status = kg__folder_ensure(group, NULL, error);
-    if (status == KG_OK)
-        status = kg__folder_ensure(folder, NULL, error);
-    kg__free(group);
-    kg__free(folder);
-    return status;
+/* Of a result, with its suffix. */
+static kg_status make_result_place(char **out, const experiment_runner *runner, const char *data,
+                                   const char *run, const char *eval, kg_error *error) {
+    char name[2 * sizeof(experiment_run_name) + sizeof "+.json"];
+    bool is_both = run[0] != '\0' && eval[0] != '\0';
+    snprintf(name, sizeof name, "%s%s%s.json", run, is_both ? "+" : "", eval);
+    if (strlen(name) > NAME_MAX)
+        return kg_fail(error, KG_BAD_INPUT,
+                       "expected options that fit into the name of a file, found %s", name);
+    return make_place(out, runner->results, data, name, error);
 }
 
-/* ---- The plan ---- */
+/* ---- Runs ---- */
 
 static kg_status open_task(struct task *task, experiment_runner *runner,
                            const experiment_request *request, kg_error *error) {
@@ -145,7 +146,8 @@ static kg_status open_task(struct task *task, experiment_runner *runner,
     KG_TRY(find_source(&task->source, runner, request->data, error));
     KG_TRY(runner->options.parser->read_training(
         run, request, &runner->sources[task->source].dataset, runner->options.threads, error));
-    return make_place(&run->path, runner, RUNS, request->data, run->name.text, error);
+    KG_TRY(make_place(&run->path, runner->runs, request->data, run->name.text, error));
+    return make_result_place(&run->record_path, runner, request->data, run->name.text, "", error);
 }
 
 /* The planned task that would train the same, or NULL. */
@@ -170,11 +172,106 @@ static kg_status add_task(experiment_runner *runner, struct task *task, kg_error
                        "expected runs that are validated, found %s without validation",
                        run->name.text);
     KG_TRY(experiment_run_look(run, dataset, error));
-    if (run->state == EXPERIMENT_WAITING)
-        runner->work.total += kg__train_work(&run->options, dataset);
     runner->tasks[runner->task_count++] = *task;
     *task = (struct task){0};
     return KG_OK;
+}
+
+/* The planned task of the request, or NULL. */
+static kg_status find_planned(struct task **out, experiment_runner *runner,
+                              const experiment_request *request, kg_error *error) {
+    struct task like = {0};
+    kg_status status = open_task(&like, runner, request, error);
+    *out = status == KG_OK ? find_task(runner, &like) : NULL;
+    experiment_run_close(&like.run);
+    return status;
+}
+
+/* ---- Results of evaluations ---- */
+
+/* Something to evaluate, and where the result is stored. */
+struct result {
+    experiment_eval_options eval;
+    struct task *task; /* NULL for a baseline */
+    const struct source *source;
+    char *path;
+    const char
+        *subject; /* identifies what is evaluated: the checksum of the model, or of the facts */
+    char facts[64];
+};
+
+/* Of a request that is planned: not of a run that has yet to be trained, or has failed, of which
+ * there is no result. */
+static kg_status open_result(struct result *r, experiment_runner *runner,
+                             const experiment_request *request, kg_error *error) {
+    experiment_run_name eval;
+    size_t source = 0;
+    const char *run = "";
+    KG_TRY(runner->options.parser->read_evaluation(&r->eval, &eval, request,
+                                                   runner->options.threads, error));
+    KG_TRY(find_source(&source, runner, request->data, error));
+    r->source = &runner->sources[source];
+    snprintf(r->facts, sizeof r->facts, "%s", kg__dataset_checksum(&r->source->dataset).text);
+    r->subject = r->facts;
+    if (request->train != NULL) {
+        KG_TRY(find_planned(&r->task, runner, request, error));
+        if (r->task == NULL)
+            return kg_fail(error, KG_BAD_INPUT, "expected a planned run, found %s", request->train);
+        if (r->task->run.state != EXPERIMENT_FINISHED)
+            return KG_OK;
+        run = r->task->run.name.text;
+        r->subject = json_string_value(json_object_get(r->task->run.record, "model"));
+    }
+    return make_result_place(&r->path, runner, request->data, run, eval.text, error);
+}
+
+/* The stored metrics, or NULL if there are none of this subject; they can be made again. */
+static kg_status load(json_t **out, const struct result *r, kg_error *error) {
+    struct stat about;
+    *out = NULL;
+    if (stat(r->path, &about) != 0)
+        return errno == ENOENT ? KG_OK : kg__fail_errno(error, r->path, "look at it");
+    kg_input *input = NULL;
+    json_t *stored = NULL;
+    KG_TRY(kg__input_open(&input, r->path, KG_PLAIN, error));
+    kg_status status = kg__json_read(&stored, input, error);
+    kg__input_close(input);
+    if (status == KG_BAD_INPUT)
+        return KG_OK;
+    KG_TRY(status);
+    const char *subject = json_string_value(json_object_get(stored, "subject"));
+    json_t *metrics = json_object_get(stored, "metrics");
+    if (subject != NULL && r->subject != NULL && strcmp(subject, r->subject) == 0 &&
+        json_is_number(json_object_get(metrics, "mrr")))
+        *out = json_incref(metrics);
+    json_decref(stored);
+    return KG_OK;
+}
+
+static kg_status store(const struct result *r, json_t *metrics, kg_error *error) {
+    json_t *stored =
+        json_pack("{ss ss sO}", "version", kg_version(), "subject", r->subject, "metrics", metrics);
+    kg_status status =
+        stored == NULL ? kg__fail_memory(error) : experiment_result_write(r->path, stored, error);
+    json_decref(stored);
+    return status;
+}
+
+/* ---- The plan ---- */
+
+/* What is not there yet can only be made with the model. */
+static kg_status plan_result(experiment_runner *runner, const experiment_request *request,
+                             kg_error *error) {
+    struct result r = {0};
+    json_t *metrics = NULL;
+    kg_status status = open_result(&r, runner, request, error);
+    if (status == KG_OK && r.path != NULL)
+        status = load(&metrics, &r, error);
+    if (status == KG_OK && metrics == NULL && r.task != NULL)
+        experiment_run_need_model(&r.task->run);
+    json_decref(metrics);
+    kg__free(r.path);
+    return status;
 }
 
 kg_status experiment_runner_plan(experiment_runner *runner, const experiment_request *request,
@@ -198,8 +295,9 @@ kg_status experiment_runner_plan(experiment_runner *runner, const experiment_req
                                    &runner->sources[source].dataset, error));
     if (request->train != NULL && find_task(runner, &task) == NULL)
         KG_CHECK(add_task(runner, &task, error));
+    KG_CHECK(plan_result(runner, request, error));
 done:
-    kg__free(task.run.path);
+    experiment_run_close(&task.run);
     return status;
 }
 
@@ -218,6 +316,14 @@ static void print_line(const experiment_runner *runner, const char *format, ...)
     runner->options.print_line(runner->options.payload, line);
 }
 
+static kg_status ensure_parent(const char *path, kg_error *error) {
+    char *folder = kg__path_parent(path);
+    kg_status status =
+        folder == NULL ? kg__fail_memory(error) : kg__folder_ensure_all(folder, error);
+    kg__free(folder);
+    return status;
+}
+
 static kg_status train(experiment_runner *runner, struct task *task, kg_error *error) {
     kg_progress progress = {experiment_runs_progress_report, &runner->work};
     char name[512];
@@ -226,7 +332,7 @@ static kg_status train(experiment_runner *runner, struct task *task, kg_error *e
     snprintf(name, sizeof name, ": %s %s", runner->sources[task->source].name, run->name.text);
     runner->work.name = name;
     runner->work.within = 0;
-    KG_TRY(ensure_folders(runner, run->path, error));
+    KG_TRY(ensure_parent(run->path, error));
     kg_status status = experiment_run_train(run, dataset, &progress, error);
     if (status == KG_CANCELLED)
         print_line(runner, "stopped in run %zu of %zu: the same command resumes it",
@@ -244,8 +350,14 @@ static kg_status train(experiment_runner *runner, struct task *task, kg_error *e
 
 kg_status experiment_runner_train(experiment_runner *runner, kg_error *error) {
     size_t waiting = 0;
+    runner->work.total = runner->work.done = 0;
     for (size_t i = 0; i < runner->task_count; i++)
-        waiting += runner->tasks[i].run.state == EXPERIMENT_WAITING;
+        if (runner->tasks[i].run.state == EXPERIMENT_WAITING) {
+            const struct task *task = &runner->tasks[i];
+            runner->work.total +=
+                kg__train_work(&task->run.options, &runner->sources[task->source].dataset);
+            waiting++;
+        }
     if (runner->task_count > 0)
         print_line(runner, "%zu run%s, %zu done before", runner->task_count,
                    runner->task_count == 1 ? "" : "s", runner->task_count - waiting);
@@ -257,108 +369,6 @@ kg_status experiment_runner_train(experiment_runner *runner, kg_error *error) {
 }
 
 /* ---- Evaluating ---- */
-
-/* Something to evaluate, and where the result is stored. */
-struct result {
-    experiment_eval_options eval;
-    struct task *task; /* NULL for a baseline */
-    const struct source *source;
-    char *path;
-    char subject[64]; /* identifies what is evaluated: a hash of the embeddings, or of the facts */
-};
-
-static kg_status identify_model(struct result *r, kg_error *error) {
-    json_t *config = NULL;
-    KG_TRY(kg__model_read_config(&config, r->task->run.path, error));
-    const json_t *file = json_object_get(json_object_get(config, "files"), KG_MODEL_TENSORS);
-    const char *hash = json_string_value(json_object_get(file, "xxh3"));
-    snprintf(r->subject, sizeof r->subject, "%s", hash == NULL ? "" : hash);
-    json_decref(config);
-    return KG_OK;
-}
-
-/* The planned task of the request. */
-static kg_status find_planned(struct task **out, experiment_runner *runner,
-                              const experiment_request *request, kg_error *error) {
-    struct task like = {0};
-    kg_status status = open_task(&like, runner, request, error);
-    *out = status == KG_OK ? find_task(runner, &like) : NULL;
-    if (status == KG_OK && *out == NULL)
-        status =
-            kg_fail(error, KG_BAD_INPUT, "expected a planned run, found %s", like.run.name.text);
-    kg__free(like.run.path);
-    return status;
-}
-
-static kg_status open_result(struct result *r, experiment_runner *runner,
-                             const experiment_request *request, kg_error *error) {
-    experiment_run_name eval;
-    size_t source = 0;
-    KG_TRY(runner->options.parser->read_evaluation(&r->eval, &eval, request,
-                                                   runner->options.threads, error));
-    KG_TRY(find_source(&source, runner, request->data, error));
-    r->source = &runner->sources[source];
-    if (request->train != NULL) {
-        KG_TRY(find_planned(&r->task, runner, request, error));
-        if (r->task->run.state == EXPERIMENT_FAILED)
-            return KG_OK;
-        KG_TRY(identify_model(r, error));
-    } else {
-        snprintf(r->subject, sizeof r->subject, "%s",
-                 kg__dataset_checksum(&r->source->dataset).text);
-    }
-    char name[2 * sizeof eval.text + 16];
-    snprintf(name, sizeof name, "%s%s%s.json", r->task == NULL ? "" : r->task->run.name.text,
-             r->task == NULL ? "" : "+", eval.text);
-    if (strlen(name) > NAME_MAX)
-        return kg_fail(error, KG_BAD_INPUT,
-                       "expected options that fit into the name of a file, found %s", name);
-    return make_place(&r->path, runner, JUDGED, request->data, name, error);
-}
-
-/* The stored metrics, or NULL if there are none of this subject and version; they can be made
- * again.
- */
-static kg_status load(json_t **out, const struct result *r, kg_error *error) {
-    struct stat about;
-    *out = NULL;
-    if (stat(r->path, &about) != 0)
-        return errno == ENOENT ? KG_OK : kg__fail_errno(error, r->path, "look at it");
-    kg_input *input = NULL;
-    json_t *stored = NULL;
-    KG_TRY(kg__input_open(&input, r->path, KG_PLAIN, error));
-    kg_status status = kg__json_read(&stored, input, error);
-    kg__input_close(input);
-    if (status == KG_BAD_INPUT)
-        return KG_OK;
-    KG_TRY(status);
-    const char *subject = json_string_value(json_object_get(stored, "subject"));
-    const char *version = json_string_value(json_object_get(stored, "version"));
-    json_t *metrics = json_object_get(stored, "metrics");
-    if (subject != NULL && version != NULL && strcmp(subject, r->subject) == 0 &&
-        strcmp(version, kg_version()) == 0 && json_is_number(json_object_get(metrics, "mrr")))
-        *out = json_incref(metrics);
-    json_decref(stored);
-    return KG_OK;
-}
-
-static kg_status store(const struct result *r, const experiment_runner *runner, json_t *metrics,
-                       kg_error *error) {
-    json_t *stored =
-        json_pack("{ss ss sO}", "version", kg_version(), "subject", r->subject, "metrics", metrics);
-    kg_output *output = NULL;
-    kg_status status = stored == NULL ? kg__fail_memory(error) : KG_OK;
-    if (status != KG_OK)
-        goto done;
-    KG_CHECK(ensure_folders(runner, r->path, error));
-    KG_CHECK(kg__output_open(&output, r->path, r->path, error));
-    KG_CHECK(kg__json_write(stored, output, error));
-    KG_CHECK(kg__output_commit(output, error));
-done:
-    kg__output_close(output);
-    json_decref(stored);
-    return status;
-}
 
 static kg_status evaluate(const struct result *r, const experiment_runner *runner,
                           kg_error *error) {
@@ -375,7 +385,7 @@ static kg_status evaluate(const struct result *r, const experiment_runner *runne
         goto done;
     }
     json_object_del(metrics, "by_relation"); /* hundreds of rows that no table shows */
-    status = store(r, runner, metrics, error);
+    status = store(r, metrics, error);
 done:
     json_decref(metrics);
     experiment_evaluation_close(&evaluation);

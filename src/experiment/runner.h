@@ -1,10 +1,13 @@
 /* The training runs and evaluations that experiments need, each made once, in one folder.
  *
- *     runs/DATA/NAME           a model directory; NAME has the options that are not the preset's
- *     judged/DATA/NAME.json    what kgraft eval --json prints for it, or for a baseline
+ *     runs/DATA/NAME                a model directory; NAME has the options that are not the
+ * preset's results/DATA/NAME.json        its record (run_record.h) results/DATA/NAME+EVAL.json what
+ * kgraft eval --json prints for it; EVAL.json for a baseline
  *
  * What is there already is used if it was made of the same data with the same settings. So a runner
- * that was stopped resumes, and experiments share what they have in common. */
+ * that was stopped resumes, and experiments share what they have in common. Results are small, may
+ * be in another folder, and are enough: a model is only trained if one of its results is missing.
+ */
 #ifndef KG_EXPERIMENT_RUNNER_H
 #define KG_EXPERIMENT_RUNNER_H
 
@@ -36,9 +39,10 @@ typedef struct experiment_parser {
 } experiment_parser;
 
 typedef struct experiment_runner_options {
-    const char *data; /* the folder that holds the data sets */
-    const char *out;  /* the folder of runs and evaluations */
-    uint64_t threads; /* 0: as many as there are processors */
+    const char *data;    /* the folder that holds the data sets */
+    const char *out;     /* the folder of runs */
+    const char *results; /* that of results; NULL: in `out` */
+    uint64_t threads;    /* 0: as many as there are processors */
     const experiment_parser *parser;
     const kg_progress *progress;
     void (*print_line)(void *payload, const char *line); /* a message for the user */

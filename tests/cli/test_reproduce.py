@@ -268,7 +268,7 @@ def without_times(value: Any) -> Any:
 
 class GoingOn(Reproduced):
     def times(self) -> dict[str, int]:
-        files = [*self.folder.glob("out/runs/**/*"), *self.folder.glob("out/judged/**/*")]
+        files = [*self.folder.glob("out/runs/**/*"), *self.folder.glob("out/results/**/*")]
         return {str(file): file.stat().st_mtime_ns for file in files if file.is_file()}
 
     def test_again(self) -> None:
@@ -352,11 +352,67 @@ class GoingOn(Reproduced):
         """A judgement that cannot be read is made again"""
         self.reproduce("table.json")
         results = self.read("out/results.json")
-        kept = sorted((self.folder / "out/judged/data").iterdir())
+        kept = sorted((self.folder / "out/results/data").glob("*+*"))
         for file, content in zip(kept, (b"", b"{", b'{"metrics": 5}', b"[]", b"{}")):
             file.write_bytes(content)
         self.reproduce("table.json")
         self.assertEqual(self.read("out/results.json"), results)
+
+    def test_without_models(self) -> None:
+        """Results are enough: models may go, and another folder can begin with them"""
+        self.reproduce("table.json")
+        results = self.results()
+        (self.folder / "out/results").rename(self.folder / "kept")
+        again = self.succeed("reproduce", "table.json", "--data", ".", "--out", "new", "--results", "kept")
+        self.assertIn("5 runs, 5 done before", again.messages)
+        self.assertFalse((self.folder / "new/runs").exists())
+        self.assertEqual(self.results("new")["experiments"], results["experiments"])
+        self.assertLess(max(file.stat().st_size for file in (self.folder / "kept/data").iterdir()), 6000)
+
+    def test_missing_evaluation(self) -> None:
+        """What is asked of a model for the first time needs the model, and no other"""
+        self.reproduce("table.json", out="first")
+        self.describe("more", {**TABLE, "panels": [{"data": "data", "entries": [
+            {"name": "mean", "train": OPTIONS, "eval": "--aggregate ls-u"},
+            {"name": "fast", "train": OPTIONS + " --lr 0.2"}]}]})
+        again = self.succeed("reproduce", "more.json", "--data", ".", "--out", "new",
+                             "--results", "first/results")
+        self.assertIn("2 runs, 1 done before", again.messages)
+        (first,) = (self.folder / "new/runs/data").iterdir()
+        self.assertEqual((first / "model.safetensors").read_bytes(),
+                         self.read(f"first/runs/data/{first.name}/model.safetensors"))
+
+    def test_damaged_records(self) -> None:
+        """A record that cannot be read is made again; one of other data is an error"""
+        self.reproduce("bins.json")
+        results = self.read("out/results.json")
+        records = sorted(set((self.folder / "out/results/data").iterdir()) -
+                         set((self.folder / "out/results/data").glob("*+*")))
+        contents = [record.read_bytes() for record in records]
+        for file, content in zip(records, (b"", b"[]", b"{}")):
+            file.write_bytes(content)
+        self.reproduce("bins.json")
+        self.assertEqual(self.read("out/results.json"), results)
+        self.assertEqual([record.read_bytes() for record in records], contents)
+        (self.folder / "out/runs").rename(self.folder / "gone")
+        for record in records:
+            about = json.loads(record.read_bytes())
+            record.write_text(json.dumps({**about, "dataset": "other"}))
+        self.refuse("reproduce", "bins.json", "--data", ".", "--out", "out",
+                    pattern=r"out/results/data/.*: expected the data set that the run was .*")
+
+    def test_more_epochs_than_recorded(self) -> None:
+        """A record of fewer epochs is no result of more"""
+        text = "--preset paper --dim 8 --batch 50 --validate-every 2 --l2 0.02 --epochs"
+        self.describe("few", entry(name="e", train=f"{text} 2"))
+        self.describe("more", entry(name="e", train=f"{text} 4"))
+        self.reproduce("few.json")
+        (name,) = (path.name for path in (self.folder / "out/runs/data").iterdir())
+        (record,) = (self.folder / "out/results/data").glob(f"{name}.json")
+        self.write({f"out/results/data/{name.replace('epochs=2', 'epochs=4')}.json": record.read_bytes()})
+        self.reproduce("more.json")
+        (row,) = self.results()["experiments"][0]["tables"][0]["rows"]
+        self.assertEqual(row["runs"][0]["epochs"], 4)
 
     def test_other_settings(self) -> None:
         """A model that others have put there is not taken for ours"""
