@@ -228,6 +228,7 @@ static kg_status check(const struct settings *settings, const cli_context *conte
         return kg_fail(error, KG_BAD_INPUT, "expected --relation, found none");
     if (settings->answer == NULL)
         return kg_fail(error, KG_BAD_INPUT, "expected --answer, found none");
+    KG_TRY(cli_check_apart("plot", settings->plot, settings->inference.graph, error));
     return cli_check_plot(settings->plot, context, error);
 }
 

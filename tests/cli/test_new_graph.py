@@ -362,6 +362,14 @@ class OtherGraphs(NewGraph):
             less = self.succeed("explain", "model", "--graph", "less.tsv", *words).json
             self.assertEqual(fact["rank_without"], less["rank"], gone)
 
+    def test_plot_in_place_of_the_graph(self) -> None:
+        self.prepare()
+        self.write({"graph.tsv": tsv(*KNOWN)})
+        result = self.run_kgraft("explain", "model", "--graph", "graph.tsv", "--entity", "n8", "--relation", "aunt",
+                                 "--answer", "n4", "--plot", "graph.tsv", "--quiet")
+        self.assert_refused(result, 2, "--plot: expected a file apart from what is read, found 'graph.tsv'")
+        self.assertEqual(self.read("graph.tsv"), tsv(*KNOWN))
+
     def test_unknown_relations(self) -> None:
         self.prepare()
         self.write({"graph.tsv": tsv(*KNOWN, "n1 sibbling n2", "n1 likes n4"), "plain.tsv": tsv(*KNOWN)})
