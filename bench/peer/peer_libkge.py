@@ -1,4 +1,4 @@
-"""LibKGE (github.com/uma-pi1/kge) at the work of bench/peers. Its search for settings is not used
+"""LibKGE (github.com/uma-pi1/kge) at the work of bench/peers and bench/wikidata5m. Its search for settings is not used
 here, and the packages that only this needs are stood in for if they are not installed: an import
 of them gives empty classes."""
 
@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -133,3 +134,62 @@ def rank_by_ties(folder: Path, work: Work) -> dict[str, float]:
             embedder._embeddings.weight.data.copy_(rows)
         return {rule: rank(config, dataset, model, ties) for rule, ties in (
             ("optimistic", "best_rank"), ("pessimistic", "worst_rank"))}
+
+
+# ---- A share of an epoch, for bench/wikidata5m ----
+
+
+@dataclass(frozen=True)
+class Share:
+    data: Path
+    dim: int
+    facts: int  # of a batch
+    negatives: int  # that a batch shares, for either end
+    seconds: float  # reading included
+    threads: int
+
+
+class Over(Exception):
+    """The time is."""
+
+
+def share_options(work: Share) -> dict[str, Any]:
+    return {
+        "job": {"device": "cpu"}, "console": {"quiet": True}, "random_seed": {"default": 0}, "model": "distmult",
+        "lookup_embedder": {"dim": work.dim, "initialize": "xavier_uniform_", "sparse": True},
+        "train": {"type": "negative_sampling", "loss": "kl", "max_epochs": 1, "batch_size": work.facts,
+                  "optimizer": {"default": {"type": "Adagrad", "args": {"lr": LEARNING_RATE}}}},
+        "negative_sampling": {"num_samples": {"s": work.negatives, "o": work.negatives}, "shared": True,
+                              "shared_type": "naive", "with_replacement": False},
+        "valid": {"every": 0, "last": False},
+    }
+
+
+def run_share(folder: Path, work: Share) -> dict[str, Any]:
+    """Facts that were trained with, the first batch apart, and the seconds that this took."""
+    began = time.monotonic()
+    load(folder)
+    import torch
+    from kge import Config, Dataset
+    from kge.job import TrainingJob
+    torch.set_num_threads(work.threads)
+    with tempfile.TemporaryDirectory() as scratch:
+        config = Config(folder=scratch)
+        config.load_options(share_options(work), create=True)
+        config.init_folder()
+        dataset = Dataset.create(config, preload_data=False, folder=str(work.data))
+        job = TrainingJob.create(config, dataset)
+        job.save = lambda filename: None  # it would write the first values
+        ends: list[float] = []
+
+        def count(job: Any) -> None:
+            ends.append(time.monotonic())
+            if ends[-1] - began >= work.seconds:
+                raise Over
+
+        job.post_batch_hooks.append(count)
+        try:
+            job.run()
+        except Over:
+            pass
+    return {"facts": work.facts * (len(ends) - 1), "seconds": ends[-1] - ends[0], "memory": peak_mb() * 1e6}
