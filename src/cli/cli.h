@@ -68,6 +68,11 @@ typedef struct cli_common {
         .name = "threads", .argument = "N", .kind = CLI_COUNT, .offset = (at), \
         .help = "default: all processors; no influence on the result"          \
     }
+#define CLI_AT_ONCE(at)                                                        \
+    {                                                                          \
+        .name = "at-once", .argument = "N", .kind = CLI_COUNT, .offset = (at), \
+        .help = "most runs at once; default: as many as threads"               \
+    }
 #define CLI_END \
     { 0 }
 

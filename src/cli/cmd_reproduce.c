@@ -24,6 +24,7 @@ struct settings {
     const char *only;
     uint64_t seeds;
     uint64_t threads;
+    uint64_t at_once;
 };
 
 #define SETTING(name) offsetof(struct settings, name)
@@ -55,6 +56,7 @@ static const cli_option options[] = {
      .offset = SETTING(seeds),
      .help = "most seeds for the same settings"},
     CLI_THREADS(SETTING(threads)),
+    CLI_AT_ONCE(SETTING(at_once)),
     CLI_JSON,
     CLI_QUIET,
     CLI_END,
@@ -237,6 +239,7 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
                                         .out = settings->out,
                                         .results = settings->results,
                                         .threads = settings->threads,
+                                        .at_once = settings->at_once,
                                         .parser = &cli_experiment_parser,
                                         .progress = &context->progress,
                                         .print_line = print_line,

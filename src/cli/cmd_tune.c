@@ -12,7 +12,7 @@
 #include "cli/train_options.h"
 #include "experiment/grid.h"
 #include "experiment/run.h"
-#include "experiment/runs_progress.h"
+#include "experiment/runs_at_once.h"
 #include "graph/dataset_source.h"
 #include "train/hold_out.h"
 
@@ -21,17 +21,19 @@
 struct settings {
     cli_common common;
     const char *lists[KG_MOST_SETTINGS];
+    uint64_t at_once;
 };
 
-static const cli_option options[] = {CLI_JSON, CLI_QUIET, CLI_END};
+static const cli_option options[] = {CLI_AT_ONCE(offsetof(struct settings, at_once)), CLI_JSON,
+                                     CLI_QUIET, CLI_END};
 
 struct plan {
     cli_context *context;
     char *out; /* the folder of all runs */
     experiment_grid grid;
     kg_dataset dataset;
-    experiment_run *runs;          /* as many as the grid has */
-    experiment_runs_progress work; /* of the runs that this command has to train */
+    experiment_run *runs; /* as many as the grid has */
+    bool was_stopped;     /* and it was said */
 };
 
 static void close_plan(struct plan *plan) {
@@ -108,7 +110,7 @@ static kg_status read_dataset(struct plan *plan, kg_error *error) {
     return hold_out(plan, *source, error);
 }
 
-/* Reads the state of all runs, and adds up the work. */
+/* Reads the state of all runs. */
 static kg_status look(struct plan *plan, kg_error *error) {
     for (size_t i = 0; i < plan->grid.count; i++) {
         experiment_run *run = &plan->runs[i];
@@ -117,8 +119,6 @@ static kg_status look(struct plan *plan, kg_error *error) {
                            "expected runs that are validated, found %s without validation",
                            run->name.text);
         KG_TRY(experiment_run_look(run, &plan->dataset, error));
-        if (run->state == EXPERIMENT_WAITING)
-            plan->work.total += kg__train_work(&run->options, &plan->dataset);
     }
     return KG_OK;
 }
@@ -330,11 +330,10 @@ done:
 
 /* ---- The runs ---- */
 
-static void say_outcome(const struct plan *plan, const char *when) {
-    const experiment_run *run = &plan->runs[plan->work.run];
+static void say_outcome(const struct plan *plan, size_t number, const char *when) {
+    const experiment_run *run = &plan->runs[number];
     char head[NAME_MAX + 64];
-    snprintf(head, sizeof head, "run %zu of %zu, %s", plan->work.run + 1, plan->grid.count,
-             run->name.text);
+    snprintf(head, sizeof head, "run %zu of %zu, %s", number + 1, plan->grid.count, run->name.text);
     if (run->state == EXPERIMENT_FAILED)
         cli_say(plan->context, "%s: %sfailed: %s", head, when, run->failure);
     else
@@ -342,42 +341,53 @@ static void say_outcome(const struct plan *plan, const char *when) {
                 when, (uintmax_t)run->best.number, (uintmax_t)run->epochs, run->best.valid.mrr);
 }
 
-static kg_status train(struct plan *plan, experiment_run *run, kg_error *error) {
-    kg_progress progress = {experiment_runs_progress_report, &plan->work};
-    kg_status status = experiment_run_train(run, &plan->dataset, &progress, error);
-    if (status == KG_CANCELLED)
+static kg_status tell_end(void *payload, const experiment_job *job, kg_status status,
+                          kg_error *error) {
+    struct plan *plan = payload;
+    if (status == KG_OK) {
+        say_outcome(plan, job->number, "");
+        return write_results(plan, error);
+    }
+    if (!plan->was_stopped)
         cli_say(plan->context, "stopped in run %zu of %zu: the same command resumes it",
-                plan->work.run + 1, plan->grid.count);
-    return status;
+                job->number + 1, plan->grid.count);
+    plan->was_stopped = true;
+    return KG_OK;
 }
 
-static kg_status run_all(struct plan *plan, kg_error *error) {
-    experiment_runs_progress *work = &plan->work;
-    work->run_count = plan->grid.count;
-    for (work->run = 0; work->run < work->run_count; work->run++) {
-        work->within = 0;
-        experiment_run *run = &plan->runs[plan->work.run];
-        bool is_known = run->state != EXPERIMENT_WAITING;
-        if (!is_known) {
-            KG_TRY(train(plan, run, error));
-            work->done += kg__train_work(&run->options, &plan->dataset);
-            KG_TRY(write_results(plan, error));
-        }
-        say_outcome(plan, is_known ? "done before: " : "");
-    }
-    return write_results(plan, error);
+/* Trains the runs that wait. */
+static kg_status train(struct plan *plan, experiment_job *jobs, uint64_t at_once, kg_error *error) {
+    experiment_runs_options training = {.stage = "tuning",
+                                        .progress = &plan->context->progress,
+                                        .run_count = plan->grid.count,
+                                        .threads = plan->runs[0].options.threads,
+                                        .at_once = at_once,
+                                        .on_end = tell_end,
+                                        .payload = plan};
+    size_t count = 0;
+    for (size_t i = 0; i < plan->grid.count; i++)
+        if (plan->runs[i].state == EXPERIMENT_WAITING)
+            jobs[count++] = (experiment_job){&plan->runs[i], &plan->dataset, i};
+        else
+            say_outcome(plan, i, "done before: ");
+    return experiment_runs_train(jobs, count, &training, error);
+}
+
+static kg_status run_all(struct plan *plan, uint64_t at_once, kg_error *error) {
+    experiment_job *jobs = kg__alloc(plan->grid.count, sizeof *jobs);
+    kg_status status = jobs == NULL ? kg__fail_memory(error) : train(plan, jobs, at_once, error);
+    kg__free(jobs);
+    return status == KG_OK ? write_results(plan, error) : status;
 }
 
 static kg_status run(const void *payload, cli_context *context, kg_error *error) {
-    struct plan plan = {
-        .context = context,
-        .work = {.stage = "tuning", .progress = &context->progress, .name = ""},
-    };
+    const struct settings *settings = payload;
+    struct plan plan = {.context = context};
     bool made = false;
     kg_status status = KG_OK;
-    KG_CHECK(prepare(&plan, payload, error));
+    KG_CHECK(prepare(&plan, settings, error));
     KG_CHECK(kg__folder_ensure(plan.out, &made, error));
-    KG_CHECK(run_all(&plan, error));
+    KG_CHECK(run_all(&plan, settings->at_once, error));
     KG_CHECK(report_all(&plan, error));
 done:
     if (made && status != KG_OK)

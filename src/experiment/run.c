@@ -232,12 +232,14 @@ void experiment_run_close(experiment_run *run) {
 }
 
 kg_status experiment_run_train(experiment_run *run, const kg_dataset *dataset,
-                               const kg_progress *progress, kg_error *error) {
+                               bool is_beside_others, const kg_progress *progress,
+                               kg_error *error) {
     kg_train_watcher watcher = {.progress = progress};
     kg_training_run_options fit = {.options = &run->options,
                                    .dataset = dataset,
                                    .path = run->path,
                                    .resume = true,
+                                   .is_beside_others = is_beside_others,
                                    .watcher = &watcher};
     kg_training_run_result trained;
     kg_error reason = {0};

@@ -49,8 +49,10 @@ KG_MUST_CHECK kg_status experiment_run_look(experiment_run *run, const kg_datase
 void experiment_run_need_model(experiment_run *run);
 
 /* Trains it, from its checkpoint if there is one. A run that diverges is recorded as failed and not
- * tried again: with the same settings it would diverge again. */
+ * tried again: with the same settings it would diverge again. Beside others, in this process, its
+ * memory is not known. */
 KG_MUST_CHECK kg_status experiment_run_train(experiment_run *run, const kg_dataset *dataset,
-                                             const kg_progress *progress, kg_error *error);
+                                             bool is_beside_others, const kg_progress *progress,
+                                             kg_error *error);
 
 #endif

@@ -10,9 +10,8 @@
 #include "base/memory.h"
 #include "base/output_folder.h"
 #include "base/path.h"
-#include "experiment/run.h"
 #include "experiment/run_record.h"
-#include "experiment/runs_progress.h"
+#include "experiment/runs_at_once.h"
 #include "graph/dataset_folder.h"
 #include "graph/dataset_source.h"
 
@@ -40,7 +39,7 @@ struct experiment_runner {
     struct task *tasks;
     size_t task_count;
     size_t task_capacity;
-    experiment_runs_progress work; /* of the tasks that are not done */
+    bool was_stopped; /* and it was said */
 };
 
 kg_status experiment_runner_open(experiment_runner **out, const experiment_runner_options *options,
@@ -53,8 +52,6 @@ kg_status experiment_runner_open(experiment_runner **out, const experiment_runne
     (*out)->results = options->results == NULL
                           ? kg__path_join(options->out, RESULTS)
                           : kg__copy_string(options->results, strlen(options->results));
-    (*out)->work.stage = "reproducing";
-    (*out)->work.progress = options->progress;
     bool good = (*out)->runs != NULL && (*out)->results != NULL;
     return good ? KG_OK : kg__fail_memory(error);
 }
@@ -324,48 +321,58 @@ static kg_status ensure_parent(const char *path, kg_error *error) {
     return status;
 }
 
-static kg_status train(experiment_runner *runner, struct task *task, kg_error *error) {
-    kg_progress progress = {experiment_runs_progress_report, &runner->work};
-    char name[512];
-    const kg_dataset *dataset = &runner->sources[task->source].dataset;
-    experiment_run *run = &task->run;
-    snprintf(name, sizeof name, ": %s %s", runner->sources[task->source].name, run->name.text);
-    runner->work.name = name;
-    runner->work.within = 0;
-    KG_TRY(ensure_parent(run->path, error));
-    kg_status status = experiment_run_train(run, dataset, &progress, error);
-    if (status == KG_CANCELLED)
+static kg_status tell_end(void *payload, const experiment_job *job, kg_status status,
+                          kg_error *error) {
+    experiment_runner *runner = payload;
+    const experiment_run *run = job->run;
+    (void)error;
+    if (status == KG_CANCELLED && !runner->was_stopped)
         print_line(runner, "stopped in run %zu of %zu: the same command resumes it",
-                   runner->work.run + 1, runner->task_count);
-    KG_TRY(status);
-    runner->work.done += kg__train_work(&run->options, dataset);
-    if (run->state == EXPERIMENT_FAILED)
+                   job->number + 1, runner->task_count);
+    else if (run->state == EXPERIMENT_FAILED)
         print_line(runner, "%s: failed: %s", run->path, run->failure);
-    else
+    else if (status == KG_OK)
         print_line(runner, "%s: epoch %ju of %ju is the best: validation MRR %.4f, %.1f s",
                    run->path, (uintmax_t)run->best.number, (uintmax_t)run->epochs,
                    run->best.valid.mrr, run->seconds);
+    runner->was_stopped |= status == KG_CANCELLED;
+    return KG_OK;
+}
+
+/* The tasks that are not done; their folders are made. */
+static kg_status list_jobs(experiment_job *jobs, size_t *count, experiment_runner *runner,
+                           kg_error *error) {
+    *count = 0;
+    for (size_t i = 0; i < runner->task_count; i++) {
+        struct task *task = &runner->tasks[i];
+        if (task->run.state != EXPERIMENT_WAITING)
+            continue;
+        jobs[(*count)++] = (experiment_job){&task->run, &runner->sources[task->source].dataset, i};
+        KG_TRY(ensure_parent(task->run.path, error));
+    }
     return KG_OK;
 }
 
 kg_status experiment_runner_train(experiment_runner *runner, kg_error *error) {
     size_t waiting = 0;
-    runner->work.total = runner->work.done = 0;
-    for (size_t i = 0; i < runner->task_count; i++)
-        if (runner->tasks[i].run.state == EXPERIMENT_WAITING) {
-            const struct task *task = &runner->tasks[i];
-            runner->work.total +=
-                kg__train_work(&task->run.options, &runner->sources[task->source].dataset);
-            waiting++;
-        }
-    if (runner->task_count > 0)
+    experiment_job *jobs = kg__alloc(runner->task_count, sizeof *jobs);
+    experiment_runs_options options = {.stage = "reproducing",
+                                       .progress = runner->options.progress,
+                                       .run_count = runner->task_count,
+                                       .threads = runner->options.threads,
+                                       .at_once = runner->options.at_once,
+                                       .on_end = tell_end,
+                                       .payload = runner};
+    kg_status status = jobs == NULL ? kg__fail_memory(error) : KG_OK;
+    if (status == KG_OK)
+        status = list_jobs(jobs, &waiting, runner, error);
+    if (status == KG_OK && runner->task_count > 0)
         print_line(runner, "%zu run%s, %zu done before", runner->task_count,
                    runner->task_count == 1 ? "" : "s", runner->task_count - waiting);
-    runner->work.run_count = runner->task_count;
-    for (runner->work.run = 0; runner->work.run < runner->task_count; runner->work.run++)
-        if (runner->tasks[runner->work.run].run.state == EXPERIMENT_WAITING)
-            KG_TRY(train(runner, &runner->tasks[runner->work.run], error));
-    return KG_OK;
+    if (status == KG_OK)
+        status = experiment_runs_train(jobs, waiting, &options, error);
+    kg__free(jobs);
+    return status;
 }
 
 /* ---- Evaluating ---- */

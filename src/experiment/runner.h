@@ -43,6 +43,7 @@ typedef struct experiment_runner_options {
     const char *out;     /* the folder of runs */
     const char *results; /* that of results; NULL: in `out` */
     uint64_t threads;    /* 0: as many as there are processors */
+    uint64_t at_once;    /* most runs that are trained at once; 0: as many as threads */
     const experiment_parser *parser;
     const kg_progress *progress;
     void (*print_line)(void *payload, const char *line); /* a message for the user */

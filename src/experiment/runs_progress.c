@@ -3,23 +3,33 @@
 
 #include <stdio.h>
 
+static void set_within(experiment_run_progress *run, uint64_t triples) {
+    run->runs->done += triples - run->within;
+    run->within = triples;
+}
+
 /* Validating and calibrating are parts of a run, but not measured in triples. */
-bool experiment_runs_progress_report(void *payload, const kg_progress_report *report) {
-    experiment_runs_progress *work = payload;
+bool experiment_runs_progress_report(experiment_run_progress *run,
+                                     const kg_progress_report *report) {
+    experiment_runs_progress *runs = run->runs;
     bool trains = report->phase == KG_PHASE_TRAINING;
     char note[512];
     if (trains)
-        work->within = report->done;
-    snprintf(note, sizeof note, ", run %zu of %zu%s%s%s", work->run + 1, work->run_count,
-             work->name, trains ? "" : ", ",
+        set_within(run, report->done);
+    snprintf(note, sizeof note, ", run %zu of %zu, %s%s%s", run->number + 1, runs->run_count,
+             run->name, trains ? "" : ", ",
              !trains                ? report->stage
              : report->note == NULL ? ""
                                     : report->note);
-    kg_progress_report whole = {.stage = work->stage,
+    kg_progress_report whole = {.stage = runs->stage,
                                 .unit = "triples",
-                                .done = work->done + work->within,
-                                .total = work->total,
+                                .done = runs->done,
+                                .total = runs->total,
                                 .note = note,
                                 .phase = KG_PHASE_TRAINING};
-    return work->progress->report(work->progress->payload, &whole);
+    return runs->progress->report(runs->progress->payload, &whole);
+}
+
+void experiment_runs_progress_end(experiment_run_progress *run, uint64_t work) {
+    set_within(run, work);
 }

@@ -334,11 +334,13 @@ static json_t *make_config(const struct job *job) {
         return kg__json_complete(settings, false);
     bool is_shared = kg__ranks_many(chosen->ranks);
     json_t *ranks = is_shared ? json_integer((json_int_t)chosen->ranks->count) : NULL;
+    json_t *memory =
+        job->run->is_beside_others ? NULL : json_integer((json_int_t)kg__peak_memory());
     json_t *machine =
-        json_pack("{ss ss ss sI so* sf sI so}", "processor", kg__processor_name(processor),
+        json_pack("{ss ss ss sI so* sf so* so}", "processor", kg__processor_name(processor),
                   "kernels", kg__linear_kernels(), "blas", kg__linear_blas(), "threads",
                   (json_int_t)chosen->threads, "ranks", ranks, "preparing", job->preparing,
-                  "memory", (json_int_t)kg__peak_memory(), "needs", kg__memory_json(&job->needs));
+                  "memory", memory, "needs", kg__memory_json(&job->needs));
     return json_pack("{ss si sI sI ss so sI sI so so sO so so* so*}", "version", kg_version(),
                      "kgraft_model", 0, "entities", (json_int_t)kg__dataset_in_sample(dataset),
                      "relations", (json_int_t)dataset->in_sample_relations, "preset",

@@ -24,6 +24,7 @@ typedef struct kg_training_run_options {
     bool refit;            /* if something was; if not, the model is the one without */
     bool resume;
     bool force;
+    bool is_beside_others; /* in this process, so that what that takes is not what this run takes */
     const kg_train_watcher *watcher;
 } kg_training_run_options;
 

@@ -16,7 +16,7 @@ import unittest
 from typing import Any
 
 from kgraft import BINARY, Result, cases, environment, snapshot
-from test_train import QUICK, Trained, Wrong
+from test_train import QUICK, SMALL_PROPAGATION, Trained, Wrong
 
 Times = dict[str, int]
 """When files were written, by their paths."""
@@ -206,6 +206,69 @@ class GoingOn(Tuned):
         times = self.times()
         self.tune("--lr", "0.1,0.2")
         self.assertEqual({k: v for k, v in self.times().items() if "lr=0.1" in k}, times)
+
+
+class AtOnce(Tuned):
+    """Runs that are trained at once come to what each comes to alone."""
+    WORDS = ("--lr", "0.1,0.2,1e30", "--l2", "0.1,0", "--aggregate", "eravg,ls")
+
+    def test_same_bytes(self) -> None:
+        """For any number of runs and threads, with runs that fail among them"""
+        self.tune(*self.WORDS, "--threads", "1", "--at-once", "1", out="whole")
+        names = {path.parent.name for path in self.folder.glob("whole/*/model.safetensors")}
+        self.assertEqual(len(names), 8)
+        for threads, at_once in (("1", "3"), ("3", "3"), ("4", "2"), ("5", "0")):
+            self.tune(*self.WORDS, "--threads", threads, "--at-once", at_once, out="out")
+            self.assertEqual(self.without_seconds("out"), self.without_seconds("whole"))
+            for name in names:
+                self.assertEqual(self.embeddings(f"out/{name}"), self.embeddings(f"whole/{name}"))
+            shutil.rmtree(self.folder / "out")
+
+    def test_all_terms(self) -> None:
+        """Also with the terms of the preset graft, each with what it counts and its own run"""
+        words = ("--epochs", "2", "--dim", "8", "--validate-every", "1", *SMALL_PROPAGATION,
+                 "--dropout", "0,0.5", "--seed", "0,1")
+        self.succeed("tune", "data", "out", *words, "--threads", "2")
+        for dropout, seed in itertools.product("0 0.5".split(), "0 1".split()):
+            self.succeed("train", "data", "alone", *words[:-4],
+                         "--dropout", dropout, "--seed", seed, "--force")
+            name = f"dropout={dropout},seed={seed}"
+            self.assertEqual(self.embeddings(f"out/{name}"), self.embeddings("alone"), name)
+
+    def test_messages(self) -> None:
+        """Each run is told of once, as it ends; memory is not known of one among others"""
+        messages = self.tune(*self.WORDS, "--threads", "2").messages
+        told = sorted(int(line.split()[1]) for line in messages if re.match(r"run \d+ of 12, ", line))
+        self.assertEqual(told, list(range(1, 13)))
+        machine = self.succeed("info", "out/aggregate=ls,lr=0.1,l2=0", "--json").json["machine"]
+        self.assertNotIn("memory", machine)
+        self.assertIn("needs", machine)
+
+    def test_interrupt(self) -> None:
+        """Ctrl-C stops all of them, each with a checkpoint, and the same command comes to the same"""
+        words = "--dim 24 --epochs 80 --validate-every 20 --batch 20 --lr 0.1,0.2,0.05".split()
+        self.tune(*words, out="whole")
+        command = [BINARY, "tune", "data", "out", *QUICK, *words, "--threads", "2"]
+        with subprocess.Popen(command, cwd=self.folder, env=environment(),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            while child.poll() is None and len(list(self.folder.glob("out/*.training/check*"))) < 2:
+                time.sleep(0.001)
+            child.send_signal(signal.SIGINT)
+            _, stderr = child.communicate()
+        self.assertEqual(child.returncode, -signal.SIGINT)
+        self.assertEqual(stderr.count(b"the same command resumes it"), 1)
+        self.tune(*words, "--threads", "2")
+        self.assertEqual(self.without_seconds("out"), self.without_seconds("whole"))
+        for name in self.folders("whole"):
+            self.assertEqual(self.embeddings(f"out/{name}"), self.embeddings(f"whole/{name}"))
+
+    def test_system_error(self) -> None:
+        """The first error ends all, and is told once"""
+        (self.folder / "out/lr=0.2.training").mkdir(parents=True)
+        self.write({"out/lr=0.2.training/config.json": b"{}"})
+        result = self.run_kgraft("tune", "data", "out", *QUICK, "--lr", "0.1,0.2", "--threads", "2", "--quiet")
+        self.assertNotEqual(result.status, 0)
+        self.assertEqual(len(result.messages), 1)
 
 
 class Kills(Tuned):

@@ -64,22 +64,39 @@ static void test_stages(void **state) {
     };
     struct told told = {0};
     const kg_progress progress = {listen, &told};
-    experiment_runs_progress work = {.stage = "tuning",
-                                     .progress = &progress,
-                                     .total = 100,
-                                     .done = 30,
-                                     .run = 1,
-                                     .run_count = 3,
-                                     .name = ", lr=1"};
+    experiment_runs_progress runs = {
+        .stage = "tuning", .progress = &progress, .total = 100, .done = 30, .run_count = 3};
+    experiment_run_progress run = {.runs = &runs, .number = 1, .name = "lr=1"};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        assert_int_equal(experiment_runs_progress_report(&work, &cases[i].report),
+        assert_int_equal(experiment_runs_progress_report(&run, &cases[i].report),
                          cases[i].done < 70);
         assert_int_equal(told.done, cases[i].done);
         assert_string_equal(told.note, cases[i].note);
     }
 }
 
+/* Of two under way, one ends sooner than it said. */
+static void test_two_runs(void **state) {
+    (void)state;
+    struct told told = {0};
+    const kg_progress progress = {listen, &told};
+    experiment_runs_progress runs = {
+        .stage = "tuning", .progress = &progress, .total = 100, .run_count = 2};
+    experiment_run_progress first = {.runs = &runs, .number = 0, .name = "a"};
+    experiment_run_progress second = {.runs = &runs, .number = 1, .name = "b"};
+    kg_progress_report report = {.stage = "training", .done = 10, .phase = KG_PHASE_TRAINING};
+    assert_true(experiment_runs_progress_report(&first, &report));
+    report.done = 20;
+    assert_true(experiment_runs_progress_report(&second, &report));
+    assert_int_equal(told.done, 30);
+    experiment_runs_progress_end(&first, 40);
+    assert_true(experiment_runs_progress_report(&second, &report));
+    assert_int_equal(told.done, 60);
+    assert_string_equal(told.note, ", run 2 of 2, b");
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_stages)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_stages),
+                                       cmocka_unit_test(test_two_runs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
