@@ -182,7 +182,8 @@ kg_status kg__propagation_query(kg_propagation_pass *out, const kg_scorer *s, si
                                   .links = s->embedder.links,
                                   .link_count = s->embedder.count,
                                   .queried = s->embedder.query,
-                                  .left_out = left_out};
+                                  .left_out = left_out,
+                                  .is_repeated = left_out >= s->embedder.count};
     kg__arena_reset(&state->arena);
     return kg__propagation_forward(out, &state->model, &query, &state->worker, &state->arena,
                                    error);
@@ -242,9 +243,9 @@ size_t kg__propagation_place(const kg_propagation_pass *pass, kg_id entity) {
  * less than the graph says. */
 static kg_status add_apart(const kg_propagation_pass *pass, const kg_term_view *view,
                            kg_score_offsets *out, kg_error *error) {
-    for (size_t i = 0; i < pass->apart_count; i++) {
-        kg_id entity = pass->apart[i];
-        if (pass->apart_relations[i] != pass->inverse ||
+    for (size_t i = 0; i < pass->linked.apart_count; i++) {
+        kg_id entity = pass->linked.apart[i];
+        if (pass->linked.apart_relations[i] != pass->inverse ||
             kg__propagation_place(pass, entity) < pass->count)
             continue;
         real given = prior(view, pass->query.queried, whole_class(pass, entity));

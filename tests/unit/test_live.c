@@ -354,6 +354,53 @@ static void workspaces_move(void **state) {
     free(base);
 }
 
+static size_t ask_about(kg_answer *answers, kg_workspace *workspace, kg_id entity) {
+    kg_request request = KG_REQUEST_INIT;
+    size_t found = 0;
+    request.subject.entity = entity;
+    request.relation = 1;
+    request.tails = true;
+    assert_ok(kg_workspace_predict(answers, &found, workspace, &request, 1, OWN, NULL), NULL);
+    return found;
+}
+
+/* What is kept of an entity for the next query about it is of one snapshot: a fact of others makes
+ * another answer, as soon as the workspace has moved. */
+static void workspaces_move_while_one_entity_is_asked(void **state) {
+    (void)state;
+    fact_set *base = make_base();
+    for (size_t i = 0; i < MODELS; i++) {
+        kg_live *live = open_live(models[i]);
+        kg_model *before = snapshot_of(live);
+        kg_workspace *workspace = open_workspace(before, 1);
+        for (size_t e = 0; e < OWN; e++) {
+            kg_answer expected[OWN];
+            kg_answer found[OWN];
+            kg_changes *changes = NULL;
+            size_t other = (e + 2) % OWN;
+            ask_about(found, workspace, kg_model_find_entity(before, name_of(e)));
+            assert_ok(kg_changes_open(&changes, live, NULL), NULL);
+            change(changes, (e + 1) % OWN, 0, other, !base->has[(e + 1) % OWN][0][other]);
+            commit(changes, NULL);
+            kg_changes_close(changes);
+            kg_model *after = snapshot_of(live);
+            assert_ok(kg_workspace_move(workspace, after, NULL), NULL);
+            kg_model_close(before);
+            before = after;
+            kg_workspace *fresh = open_workspace(after, 1);
+            size_t count = ask_about(expected, fresh, kg_model_find_entity(after, name_of(e)));
+            assert_int_equal(count,
+                             ask_about(found, workspace, kg_model_find_entity(after, name_of(e))));
+            assert_memory_equal(found, expected, count * sizeof *found);
+            kg_workspace_close(fresh);
+        }
+        kg_workspace_close(workspace);
+        kg_model_close(before);
+        kg_live_close(live);
+    }
+    free(base);
+}
+
 /* Lists, and for each of the facts the rank that evaluation would give it. */
 static char *write_alone(const kg_model *model, kg_subject subject, const kg_link *links,
                          size_t count) {
@@ -464,6 +511,7 @@ int main(void) {
         cmocka_unit_test(rows_follow_facts),
         cmocka_unit_test(a_model_on_the_merged_graph_answers_the_same),
         cmocka_unit_test(workspaces_move),
+        cmocka_unit_test(workspaces_move_while_one_entity_is_asked),
         cmocka_unit_test(alone_is_as_unseen),
     };
     return cmocka_run_group_tests(tests, open_live_world, close_live_world);

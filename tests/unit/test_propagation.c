@@ -148,6 +148,51 @@ static void test_repeated(void **state) {
     close_propagation_world(&other);
 }
 
+static void check_kept(propagation_world *w, propagation_world *alone, kg_propagation_query query) {
+    kg_propagation_pass fresh = go_forward(alone, &query);
+    query.is_repeated = true;
+    kg_propagation_pass pass = go_forward(w, &query);
+    assert_same(&pass, &fresh);
+    assert_int_equal(pass.node_count, fresh.node_count);
+    assert_int_equal(pass.edge_count, fresh.edge_count);
+    assert_int_equal(w->worker.kept.count > 0, w->model.options.layers > 1 && query.link_count > 0);
+}
+
+/* What is kept for queries about the same links is what they compute alone: of entities of the
+ * graph, and of new ones whose links change in place, between queries that leave a fact out. */
+static void test_kept(void **state) {
+    (void)state;
+    for (size_t o = 0; o < SOME_OPTIONS; o++) {
+        propagation_world w;
+        propagation_world alone;
+        open_propagation_world(&w, some_options[o], 9 + o);
+        open_propagation_world(&alone, some_options[o], 9 + o);
+        for (kg_id e = 0; e < ENTITIES; e++) {
+            kg_link given[] = {{0, e}, {2, (e + 3) % ENTITIES}};
+            kg_propagation_query new = new_query(given, COUNT_OF(given), SIZE_MAX);
+            kg_propagation_query query = query_of(&w, e, 0);
+            query.left_out = SIZE_MAX;
+            for (kg_directed r = 0; r < DIRECTED; r++) {
+                query.queried = new.queried = r;
+                check_kept(&w, &alone, query);
+            }
+            for (kg_directed r = 0; r < DIRECTED; r++) {
+                given[1].directed = 2 + r / 3;
+                new.queried = r;
+                new.link_count = 1 + (r / 2) % 2;
+                check_kept(&w, &alone, new);
+            }
+            new.left_out = 0;
+            kg_propagation_pass pass = go_forward(&w, &new);
+            kg_propagation_pass fresh = go_forward(&alone, &new);
+            assert_same(&pass, &fresh);
+            assert_int_equal(w.worker.kept.count, 0);
+        }
+        close_propagation_world(&w);
+        close_propagation_world(&alone);
+    }
+}
+
 /* What a worker keeps of profiles is of the tensors as they are. */
 static void test_changed(void **state) {
     (void)state;
@@ -194,8 +239,8 @@ static void test_options(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scores),   cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_repeated), cmocka_unit_test(test_changed),
-        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_repeated), cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_changed),  cmocka_unit_test(test_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

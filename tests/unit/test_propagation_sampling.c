@@ -119,22 +119,22 @@ static void test_hub(void **state) {
     open_star(&w);
     kg_propagation_query query = query_of(&w, 0, 5);
     kg_propagation_pass pass = go_forward(&w, &query);
-    assert_int_equal(pass.neighbours, SPOKES);
-    assert_int_equal(pass.apart_count, 1);
+    assert_int_equal(pass.linked.neighbours, SPOKES);
+    assert_int_equal(pass.linked.apart_count, 1);
     size_t before = 0;
     query.is_sampled = true;
     for (uint64_t i = 1; i <= 3; i++) {
         query.random = i * UINT64_C(1234567891234567);
         pass = go_forward(&w, &query);
-        assert_drawn(pass.neighbours - 1, OWN);
-        assert_int_equal(pass.node_count, pass.neighbours);
-        assert_int_equal(pass.apart_count, SPOKES - (pass.neighbours - 1));
-        for (size_t k = 1; k < pass.apart_count; k++)
-            assert_true(pass.apart[k - 1] < pass.apart[k]);
-        for (size_t k = 0; k < pass.apart_count; k++)
-            assert_int_equal(pass.apart_relations[k], 2 * (pass.apart[k] % 2));
-        assert_int_not_equal(pass.apart_count, before);
-        before = pass.apart_count;
+        assert_drawn(pass.linked.neighbours - 1, OWN);
+        assert_int_equal(pass.node_count, pass.linked.neighbours);
+        assert_int_equal(pass.linked.apart_count, SPOKES - (pass.linked.neighbours - 1));
+        for (size_t k = 1; k < pass.linked.apart_count; k++)
+            assert_true(pass.linked.apart[k - 1] < pass.linked.apart[k]);
+        for (size_t k = 0; k < pass.linked.apart_count; k++)
+            assert_int_equal(pass.linked.apart_relations[k], 2 * (pass.linked.apart[k] % 2));
+        assert_int_not_equal(pass.linked.apart_count, before);
+        before = pass.linked.apart_count;
     }
     query = query_of(&w, 7, 0);
     query.left_out = SIZE_MAX;

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "math/lanes.h"
+#include "terms/propagation/kept_layers.h"
 #include "terms/propagation/query_links.h"
 #include "terms/propagation/source_selection.h"
 
@@ -76,7 +77,7 @@ static bool reserve_nodes(kg_propagation_worker *w, size_t count) {
 }
 
 kg_status kg__frontier_start(kg_propagation_pass *pass, kg_propagation_worker *w, kg_error *error) {
-    if (!reserve_nodes(w, 1) || !choose_own_links(pass))
+    if (!reserve_nodes(w, 1) || !kg__kept_layers_start(w, &pass->query) || !choose_own_links(pass))
         return kg__fail_memory(error);
     w->entities[0] = pass->query.entity;
     if (pass->query.entity != KG_NO_ID)
@@ -86,7 +87,7 @@ kg_status kg__frontier_start(kg_propagation_pass *pass, kg_propagation_worker *w
 }
 
 void kg__frontier_finish(const kg_propagation_pass *pass, kg_propagation_worker *w) {
-    for (size_t i = 0; i < pass->node_count; i++)
+    for (size_t i = w->kept.node_count; i < pass->node_count; i++)
         if (w->entities[i] != KG_NO_ID)
             w->node_of[w->entities[i]] = KG_NO_NODE;
 }
@@ -408,25 +409,48 @@ static bool fill_sets(kg_propagation_pass *pass, kg_propagation_layer *layer,
     return list_messages(pass, layer, w, sets->items, numbered);
 }
 
-kg_status kg__frontier_expand(kg_propagation_pass *pass, size_t number, kg_propagation_worker *w,
-                              kg_error *error) {
+/* What a layer reaches, once its sources are selected. */
+static bool expand(kg_propagation_pass *pass, size_t number, kg_propagation_worker *w,
+                   kg_expansion expansion) {
     kg_propagation_layer *layer = &pass->layers[number];
-    kg_expansion expansion;
     struct message_sets sets = {0};
-    layer->before = pass->node_count;
-    if (!kg__sources_select(pass, number, w, &expansion) ||
-        !follow_all(pass, layer, w, expansion, &sets))
-        return kg__fail_memory(error);
+    if (!follow_all(pass, layer, w, expansion, &sets))
+        return false;
     if (number == 0) {
-        pass->neighbours = pass->node_count;
+        pass->linked.neighbours = pass->node_count;
         if (!kg__query_links_list(pass, w))
-            return kg__fail_memory(error);
+            return false;
     }
     if (number + 1 < pass->model->options.layers) {
         layer->row_count = pass->node_count;
         layer->old_count = layer->before;
     } else if (!choose_rows(pass, layer, w, &sets)) {
-        return kg__fail_memory(error);
+        return false;
     }
-    return fill_sets(pass, layer, w, &sets) ? KG_OK : kg__fail_memory(error);
+    return fill_sets(pass, layer, w, &sets);
+}
+
+/* The same, in memory that is kept. */
+static bool expand_kept(kg_propagation_pass *pass, size_t number, kg_propagation_worker *w,
+                        kg_expansion expansion) {
+    kg_arena *arena = pass->arena;
+    pass->arena = &w->kept.arena;
+    bool good = expand(pass, number, w, expansion);
+    pass->arena = arena;
+    if (good)
+        kg__kept_layers_add(w, pass, number);
+    return good;
+}
+
+kg_status kg__frontier_expand(kg_propagation_pass *pass, size_t number, kg_propagation_worker *w,
+                              kg_error *error) {
+    kg_expansion expansion;
+    pass->layers[number].before = pass->node_count;
+    if (!kg__sources_select(pass, number, w, &expansion))
+        return kg__fail_memory(error);
+    if (kg__kept_layers_take(pass, w, number))
+        return KG_OK;
+    bool good = kg__kept_layers_can_add(w, pass, number) ? expand_kept(pass, number, w, expansion)
+                                                         : expand(pass, number, w, expansion);
+    return good ? KG_OK : kg__fail_memory(error);
 }

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "math/vector.h"
 #include "terms/propagation/frontier.h"
+#include "terms/propagation/kept_layers.h"
 #include "terms/propagation/readout.h"
 
 real kg__propagation_sum_scale(size_t count) {
@@ -34,6 +35,7 @@ void kg__propagation_worker_close(kg_propagation_worker *w) {
     kg__profiles_close(&w->node_profiles);
     kg__profiles_close(&w->profiles);
     kg__arena_free(&w->scratch);
+    kg__arena_free(&w->kept.arena);
     *w = (kg_propagation_worker){0};
 }
 
@@ -45,6 +47,7 @@ kg_status kg__propagation_worker_move(kg_propagation_worker *w, const kg_relatio
     if (node_of == NULL)
         return kg__fail_memory(error);
     w->node_of = node_of;
+    kg__kept_layers_clear(w);
     memset(node_of + before, 0xff, (w->node_capacity - before) * sizeof *node_of);
     kg__profiles_move(&w->node_profiles, graph);
     kg__profiles_move(&w->profiles, graph);

@@ -41,8 +41,10 @@ typedef struct kg_propagation_query {
     const kg_link *links; /* of the entity, sorted, to entities of the graph */
     size_t link_count;
     kg_directed queried;
-    size_t left_out; /* position of a fact that is not used among the links, such as the queried
-                      * one; SIZE_MAX: all are */
+    size_t left_out;  /* position of a fact that is not used among the links, such as the queried
+                       * one; SIZE_MAX: all are */
+    bool is_repeated; /* others about the same links follow: what all have alike is kept for them
+                       * (kept_layers.h), so that the pass lasts until the worker's next one */
 
     /* Training: only about `options.sampled` nodes are scored, and those wanted. */
     bool is_sampled;
@@ -55,34 +57,6 @@ typedef struct kg_propagation_query {
 #define KG_PROPAGATION_SMALL ((real)1e-5) /* what variances are kept above */
 #define KG_PROPAGATION_SCALES 64
 #define KG_NO_NODE UINT32_MAX
-
-/* Memory of a thread, between passes. */
-typedef struct kg_propagation_worker {
-    const kg_relation_degrees *graph; /* borrowed */
-    uint32_t *node_of;                /* of each entity, or KG_NO_NODE */
-    size_t node_capacity;
-    kg_id *entities; /* of each node */
-    size_t entity_capacity;
-    uint32_t *sets; /* of each node: the set of messages that reach it in this layer */
-    size_t set_capacity;
-    kg_arena scratch;
-    kg_profiles node_profiles;              /* of nodes that are reached, */
-    kg_profiles profiles;                   /* and of those that are scored */
-    real sum_scales[KG_PROPAGATION_SCALES]; /* log(1 + c) / c */
-} kg_propagation_worker;
-
-/* log(1 + c) / c */
-real kg__propagation_sum_scale(size_t count);
-
-KG_MUST_CHECK kg_status kg__propagation_worker_open(kg_propagation_worker *worker,
-                                                    const kg_relation_degrees *graph,
-                                                    kg_error *error);
-void kg__propagation_worker_close(kg_propagation_worker *worker);
-
-/* To another overlay of the same graph, the last one of which is still there. */
-KG_MUST_CHECK kg_status kg__propagation_worker_move(kg_propagation_worker *worker,
-                                                    const kg_relation_degrees *graph,
-                                                    kg_error *error);
 
 /* A layer as it was computed. Its rows are the nodes that are computed: all, or, of the last layer,
  * those that are scored. Rows that were nodes before are the first. */
@@ -118,6 +92,58 @@ typedef struct kg_propagation_layer {
     real *shares;       /* of each row: 1 / (1 + degree); NULL if they are not needed */
 } kg_propagation_layer;
 
+/* Links of the queried entity v in the graph, by the other end. */
+typedef struct kg_linked_nodes {
+    size_t neighbours;            /* nodes below are v and its neighbours */
+    uint32_t *starts;             /* neighbours + 1: links with v, if it is in the graph */
+    kg_directed *relations;       /* of each, seen from the neighbour */
+    size_t apart_count;           /* links that v has in the graph, but that are not used, */
+    kg_id *apart;                 /* with entities that are no neighbours, by id */
+    kg_directed *apart_relations; /* of each, seen from there */
+} kg_linked_nodes;
+
+/* The first layers of a query that is repeated, without their numbers (kept_layers.h). */
+typedef struct kg_kept_layers {
+    kg_arena arena;
+    kg_id entity;
+    kg_link *links; /* of the query; NULL: nothing is kept */
+    size_t link_count;
+    size_t count;      /* of the layers, */
+    size_t node_count; /* and of the nodes that they reach, which the worker has */
+    kg_linked_nodes linked;
+    kg_propagation_layer layers[KG_PROPAGATION_MOST_LAYERS];
+    size_t edge_counts[KG_PROPAGATION_MOST_LAYERS]; /* up to each */
+} kg_kept_layers;
+
+/* Memory of a thread, between passes. */
+typedef struct kg_propagation_worker {
+    const kg_relation_degrees *graph; /* borrowed */
+    uint32_t *node_of;                /* of each entity, or KG_NO_NODE */
+    size_t node_capacity;
+    kg_id *entities; /* of each node */
+    size_t entity_capacity;
+    uint32_t *sets; /* of each node: the set of messages that reach it in this layer */
+    size_t set_capacity;
+    kg_arena scratch;
+    kg_kept_layers kept;
+    kg_profiles node_profiles;              /* of nodes that are reached, */
+    kg_profiles profiles;                   /* and of those that are scored */
+    real sum_scales[KG_PROPAGATION_SCALES]; /* log(1 + c) / c */
+} kg_propagation_worker;
+
+/* log(1 + c) / c */
+real kg__propagation_sum_scale(size_t count);
+
+KG_MUST_CHECK kg_status kg__propagation_worker_open(kg_propagation_worker *worker,
+                                                    const kg_relation_degrees *graph,
+                                                    kg_error *error);
+void kg__propagation_worker_close(kg_propagation_worker *worker);
+
+/* To another overlay of the same graph, the last one of which is still there. */
+KG_MUST_CHECK kg_status kg__propagation_worker_move(kg_propagation_worker *worker,
+                                                    const kg_relation_degrees *graph,
+                                                    kg_error *error);
+
 typedef struct kg_propagation_pass {
     const kg_propagation *model;
     const kg_relation_degrees *graph;
@@ -140,16 +166,11 @@ typedef struct kg_propagation_pass {
     size_t own_count;
 
     size_t node_count;
-    kg_id *nodes;                 /* their entities: all that was reached, and v, the first */
-    size_t neighbours;            /* nodes below are v and its neighbours */
-    uint32_t *own_starts;         /* neighbours + 1: links with v, if it is in the graph */
-    kg_directed *own_relations;   /* of each, seen from the neighbour */
-    size_t apart_count;           /* links that v has in the graph, but that are not used, */
-    kg_id *apart;                 /* with entities that are no neighbours, by id */
-    kg_directed *apart_relations; /* of each, seen from there */
-    kg_directed inverse;          /* of the queried relation */
-    size_t edge_count;            /* of all layers */
-    size_t most_cut; /* sources of a layer that were not expanded for want of `options.edges` */
+    kg_id *nodes; /* their entities: all that was reached, and v, the first */
+    kg_linked_nodes linked;
+    kg_directed inverse; /* of the queried relation */
+    size_t edge_count;   /* of all layers */
+    size_t most_cut;     /* sources of a layer that were not expanded for want of `options.edges` */
     kg_propagation_layer layers[KG_PROPAGATION_MOST_LAYERS];
 } kg_propagation_pass;
 

@@ -11,18 +11,19 @@ static bool list_apart(kg_propagation_pass *pass, kg_propagation_worker *w, cons
     for (size_t i = 0; i < count; i++)
         apart_count += w->node_of[links[i].other] == KG_NO_NODE;
     kg_link *apart = kg__arena_take(&w->scratch, 2 * apart_count, sizeof *apart);
-    pass->apart = kg__arena_take(pass->arena, apart_count, sizeof *pass->apart);
-    pass->apart_relations = kg__arena_take(pass->arena, apart_count, sizeof *pass->apart_relations);
-    if (apart == NULL || pass->apart == NULL || pass->apart_relations == NULL)
+    pass->linked.apart = kg__arena_take(pass->arena, apart_count, sizeof *pass->linked.apart);
+    pass->linked.apart_relations =
+        kg__arena_take(pass->arena, apart_count, sizeof *pass->linked.apart_relations);
+    if (apart == NULL || pass->linked.apart == NULL || pass->linked.apart_relations == NULL)
         return false;
     for (size_t i = 0; i < count; i++)
         if (w->node_of[links[i].other] == KG_NO_NODE)
-            apart[pass->apart_count++] = links[i];
+            apart[pass->linked.apart_count++] = links[i];
     kg__radix_sort(apart, apart + apart_count, apart_count, sizeof *apart,
                    offsetof(kg_link, other));
     for (size_t i = 0; i < apart_count; i++) {
-        pass->apart[i] = apart[i].other;
-        pass->apart_relations[i] = kg__inverse(apart[i].directed);
+        pass->linked.apart[i] = apart[i].other;
+        pass->linked.apart_relations[i] = kg__inverse(apart[i].directed);
     }
     return true;
 }
@@ -33,20 +34,20 @@ bool kg__query_links_list(kg_propagation_pass *pass, kg_propagation_worker *w) {
         return true;
     const kg_link *links = kg__adjacency_links(pass->graph->graph, entity);
     size_t count = kg__adjacency_degree(pass->graph->graph, entity);
-    pass->own_starts =
-        kg__arena_take_zeroed(pass->arena, pass->neighbours + 2, sizeof *pass->own_starts);
-    pass->own_relations = kg__arena_take(pass->arena, count, sizeof *pass->own_relations);
-    if (pass->own_starts == NULL || pass->own_relations == NULL)
+    pass->linked.starts = kg__arena_take_zeroed(pass->arena, pass->linked.neighbours + 2,
+                                                sizeof *pass->linked.starts);
+    pass->linked.relations = kg__arena_take(pass->arena, count, sizeof *pass->linked.relations);
+    if (pass->linked.starts == NULL || pass->linked.relations == NULL)
         return false;
-    uint32_t *next = pass->own_starts + 1; /* becomes own_starts when all are in place */
+    uint32_t *next = pass->linked.starts + 1; /* becomes own_starts when all are in place */
     for (size_t i = 0; i < count; i++)
         if (w->node_of[links[i].other] != KG_NO_NODE)
             next[w->node_of[links[i].other] + 1]++;
-    for (size_t i = 0; i < pass->neighbours; i++)
+    for (size_t i = 0; i < pass->linked.neighbours; i++)
         next[i + 1] += next[i];
     for (size_t i = 0; i < count; i++)
         if (w->node_of[links[i].other] != KG_NO_NODE)
-            pass->own_relations[next[w->node_of[links[i].other]]++] =
+            pass->linked.relations[next[w->node_of[links[i].other]]++] =
                 kg__inverse(links[i].directed);
     return list_apart(pass, w, links, count);
 }
@@ -54,14 +55,15 @@ bool kg__query_links_list(kg_propagation_pass *pass, kg_propagation_worker *w) {
 kg_own_facts kg__query_links_of(const kg_propagation_pass *pass, uint32_t node, kg_id entity) {
     if (pass->query.entity == KG_NO_ID)
         return (kg_own_facts){NULL, 0};
-    if (node < pass->neighbours)
-        return (kg_own_facts){pass->own_relations + pass->own_starts[node],
-                              pass->own_starts[node + 1] - pass->own_starts[node]};
-    size_t from = kg__lower_bound(pass->apart, pass->apart_count, sizeof *pass->apart, 0, entity);
+    if (node < pass->linked.neighbours)
+        return (kg_own_facts){pass->linked.relations + pass->linked.starts[node],
+                              pass->linked.starts[node + 1] - pass->linked.starts[node]};
+    size_t from = kg__lower_bound(pass->linked.apart, pass->linked.apart_count,
+                                  sizeof *pass->linked.apart, 0, entity);
     size_t to = from;
-    while (to < pass->apart_count && pass->apart[to] == entity)
+    while (to < pass->linked.apart_count && pass->linked.apart[to] == entity)
         to++;
-    return (kg_own_facts){pass->apart_relations + from, to - from};
+    return (kg_own_facts){pass->linked.apart_relations + from, to - from};
 }
 
 size_t kg__query_links_other_degree(const kg_propagation_pass *pass, uint32_t node, kg_id entity) {
