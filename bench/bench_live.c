@@ -96,7 +96,7 @@ static void write_model(void) {
     json_t *config =
         json_pack("{si si s{ss si ss sf}}", "entities", BASE_ENTITIES, "relations", FACTS,
                   "settings", "model", "distmult", "dim", DIM, "aggregate", "eravg", "psi", 1.0);
-    kg_model_parts parts = {&params, &dataset, NULL, config};
+    kg_model_parts parts = {&params, &dataset, NULL, config, NULL};
     check(kg__folder_start(&folder, "model", false, kg__model_files, &error), &error);
     check(kg__model_folder_fill(folder, &parts, &error), &error);
     check(kg__folder_commit(folder, &error), &error);

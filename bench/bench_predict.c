@@ -72,7 +72,7 @@ static void make(const char *source, const char *path) {
     json_t *config = json_pack("{sI sI s{ss sI ss}}", "entities", (json_int_t)entities, "relations",
                                (json_int_t)relations, "settings", "model", "distmult", "dim",
                                (json_int_t)DIM, "aggregate", "ls");
-    kg_model_parts parts = {&params, &dataset, NULL, config};
+    kg_model_parts parts = {&params, &dataset, NULL, config, NULL};
     check(kg__folder_start(&folder, path, false, kg__model_files, &error), &error);
     check(kg__model_folder_fill(folder, &parts, &error), &error);
     check(kg__folder_commit(folder, &error), &error);

@@ -66,6 +66,7 @@ kg_status kg__mapping_reserve(kg_mapping *mapping, size_t size, kg_error *error)
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (bytes == MAP_FAILED)
         return kg__fail_memory(error);
+    madvise(bytes, size, MADV_NOHUGEPAGE); /* only advice; pages that are small are given back */
     mapping->bytes = bytes;
     mapping->size = size;
     return KG_OK;
@@ -77,6 +78,13 @@ void kg__mapping_give_back(const void *bytes, size_t size) {
     size_t skipped = (page - (uintptr_t)bytes % page) % page;
     if (size > skipped)
         madvise((char *)bytes + skipped, size - skipped, MADV_DONTNEED);
+}
+
+void kg__mapping_clear(void *bytes, size_t size) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t skipped = (page - (uintptr_t)bytes % page) % page;
+    if (size >= skipped + page)
+        madvise((char *)bytes + skipped, (size - skipped) / page * page, MADV_DONTNEED);
 }
 
 void kg__mapping_copy(void *to, const void *bytes, size_t size) {

@@ -32,6 +32,10 @@ KG_MUST_CHECK kg_status kg__mapping_reserve(kg_mapping *mapping, size_t size, kg
 /* Pages of a mapping, those that begin within `bytes`, that will not be read soon. */
 void kg__mapping_give_back(const void *bytes, size_t size);
 
+/* Of a mapping without a file, makes pages that are within `bytes` zeroes again, which take no
+ * memory. */
+void kg__mapping_clear(void *bytes, size_t size);
+
 /* Copies from a mapping, and gives back what was copied. */
 void kg__mapping_copy(void *to, const void *bytes, size_t size);
 

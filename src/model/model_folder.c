@@ -99,7 +99,7 @@ static kg_status write_tensors(kg_output *output, const kg_model_parts *parts, s
         if (tensors[i].rows > 0 && tensors[i].columns > 0)
             tensors[kept++] = tensors[i];
     if (status == KG_OK)
-        status = kg__safetensors_write(output, tensors, kept, NULL, NULL, error);
+        status = kg__safetensors_write(output, tensors, kept, NULL, parts->mapped, error);
     kg__arena_free(&arena);
     return status;
 }

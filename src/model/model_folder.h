@@ -37,6 +37,7 @@ typedef struct kg_model_parts {
     const kg_dataset *dataset; /* names and training facts, of which there may be none */
     const real *calibration;   /* see kg__model_write_calibration; NULL for none */
     json_t *config;            /* completed by the description of the files */
+    const kg_mapping *mapped;  /* params may be in it: see kg__safetensors_write; NULL: none are */
 } kg_model_parts;
 
 /* Fills the folder of a model, which the caller has started, commits and closes. */

@@ -87,6 +87,8 @@ static kg_status visit_half(const struct visit *visit, const kg_tensor *tensor, 
                            "found a larger one",
                            KG_LARGEST_HALF, tensor->name);
         KG_TRY(visit_bytes(visit, halves, size * sizeof *halves, error));
+        if (is_mapped(visit, tensor))
+            kg__mapping_give_back(tensor->values + from, size * sizeof *tensor->values);
     }
     return KG_OK;
 }

@@ -136,8 +136,9 @@ void kg__approx_scores_add_rest(kg_approx_scores *approx, const kg_blocks *block
         kg_offset_run *left = &approx->left[i];
         if (priors != NULL)
             kg__add_scaled(scores, 1, priors, size);
-        for (; left->count > 0 && left->items->entity - first < size; left->count--, left->items++)
-            scores[left->items->entity - first] += (real)left->items->value;
+        for (; left->count > 0 && left->items->entity < first + size; left->count--, left->items++)
+            if (left->items->entity >= first) /* blocks before may have been left out */
+                scores[left->items->entity - first] += (real)left->items->value;
     }
 }
 

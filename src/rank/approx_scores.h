@@ -39,7 +39,7 @@ KG_MUST_CHECK kg_status kg__approx_scores_open(kg_approx_scores *approx, const k
 void kg__approx_scores_close(kg_approx_scores *approx);
 
 /* Starts a tile of at most KG_TILE queries, whose relations are in `queries` and whose offsets are
- * in `offsets`, and of which blocks from `block` on will be computed, one after the other. */
+ * in `offsets`, and of which blocks from `block` on, or some of them, will be computed in order. */
 void kg__approx_scores_set_queries(kg_approx_scores *approx, const kg_blocks *blocks, size_t count,
                                    size_t block);
 

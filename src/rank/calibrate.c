@@ -11,10 +11,11 @@
 #include "model/match_ids.h"
 #include "model/model_folder.h"
 #include "rank/queries.h"
-#include "rank/top_k.h"
+#include "rank/shared_top.h"
 
-#define BEST 10  /* answers to a query that become samples */
-#define OTHERS 3 /* further relations that an entity is queried with */
+#define BEST 10     /* answers to a query that become samples */
+#define OTHERS 3    /* further relations that an entity is queried with */
+#define AT_ONCE 128 /* queries that are begun together */
 
 /* Number of lists: some seconds of work, but enough for a regression per relation. */
 #define MOST_LISTS 20000
@@ -29,6 +30,7 @@ struct sample {
 
 /* The state of a calibration. */
 struct calibrator {
+    const kg_calibrate_options *options;
     kg_params params; /* on the graph of the queries */
     kg_params moved;  /* the same, if that is a new graph */
     double *gram;     /* of the params, if the aggregator needs it */
@@ -37,6 +39,7 @@ struct calibrator {
     size_t left_out; /* unseen entities that the model knows */
     size_t used;     /* number of queries sampled */
     kg_query_embedder embedder;
+    kg_row_list rows; /* that queries will read */
     kg_top top;
 
     /* A tile of lists; list i is about query origins[i]. */
@@ -58,6 +61,7 @@ static void close_calibrator(struct calibrator *calibrator) {
     kg__params_close_moved(&calibrator->moved);
     kg__free(calibrator->gram);
     kg__top_close(&calibrator->top);
+    kg__row_list_free(&calibrator->rows);
     kg__score_offsets_free(&calibrator->offsets);
     kg__free(calibrator->vectors);
     kg__free(calibrator->lists);
@@ -92,6 +96,7 @@ static kg_status open_calibrator(struct calibrator *calibrator, const kg_params 
     KG_TRY(kg__query_embedder_open(&calibrator->embedder, &calibrator->params, &embedding, error));
     KG_TRY(kg__top_open(&calibrator->top, &calibrator->params, queries->candidates,
                         options->threads, error));
+    kg__top_share(&calibrator->top, options->ranks);
     calibrator->vectors =
         kg__resize(NULL, KG_TILE * calibrator->params.dim, sizeof *calibrator->vectors);
     calibrator->lists = kg__resize(NULL, (size_t)KG_TILE * BEST, sizeof *calibrator->lists);
@@ -124,6 +129,14 @@ static void add_samples(struct calibrator *calibrator, size_t i, size_t found) {
     }
 }
 
+static kg_status find_best(struct calibrator *c, size_t *found, kg_error *error) {
+    kg_ranks *ranks = c->options->ranks;
+    if (kg__ranks_many(ranks))
+        return kg__shared_top_find(&c->top, ranks, c->lists, found, c->vectors, c->searches,
+                                   c->count, BEST, error);
+    return kg__top_find(&c->top, c->lists, found, c->vectors, c->searches, c->count, BEST, error);
+}
+
 static kg_status search_tile(struct calibrator *calibrator, kg_error *error) {
     size_t found[KG_TILE];
     for (size_t i = 0; i < calibrator->count; i++) {
@@ -131,8 +144,7 @@ static kg_status search_tile(struct calibrator *calibrator, kg_error *error) {
             (kg_offset_run){kg__score_offsets_from(&calibrator->offsets, calibrator->starts[i]),
                             calibrator->starts[i + 1] - calibrator->starts[i]};
     }
-    KG_TRY(kg__top_find(&calibrator->top, calibrator->lists, found, calibrator->vectors,
-                        calibrator->searches, calibrator->count, BEST, error));
+    KG_TRY(find_best(calibrator, found, error));
     for (size_t i = 0; i < calibrator->count; i++)
         add_samples(calibrator, i, found[i]);
     calibrator->count = 0;
@@ -187,9 +199,35 @@ static kg_status add_lists(struct calibrator *calibrator, size_t position, kg_er
     return is_full ? search_tile(calibrator, error) : KG_OK;
 }
 
-/* Queries are sampled at equal distances. */
-static kg_status sample_lists(struct calibrator *calibrator, const kg_progress *progress,
-                              kg_error *error) {
+/* Queries are sampled at equal distances: sample i is about this one. */
+static size_t position_of(const struct calibrator *calibrator, size_t i) {
+    return i * calibrator->queries.count / calibrator->used;
+}
+
+static kg_status list_rows(struct calibrator *calibrator, size_t from, size_t to, kg_error *error) {
+    const kg_queries *queries = &calibrator->queries;
+    for (size_t i = from; i < to; i++)
+        KG_TRY(kg__row_list_add_query(&calibrator->rows, queries,
+                                      &queries->list[position_of(calibrator, i)],
+                                      &calibrator->params, error));
+    return KG_OK;
+}
+
+/* Gets ready for samples `from` up to `to`; all ranks read the same rows. */
+static kg_status begin_samples(struct calibrator *calibrator, size_t from, size_t to,
+                               kg_error *error) {
+    const kg_calibrate_options *options = calibrator->options;
+    kg_progress_report done = {
+        .stage = "calibrating", .unit = "queries", .done = from, .total = calibrator->used};
+    kg_status status = kg__progress_tick(options->progress, &done, error);
+    if (options->rows == NULL || calibrator->params.dim == 0)
+        return kg__ranks_agree(options->ranks, status, error);
+    if (status == KG_OK)
+        status = list_rows(calibrator, from, to, error);
+    return kg__row_list_fetch(&calibrator->rows, options->rows, options->ranks, status, error);
+}
+
+static kg_status sample_lists(struct calibrator *calibrator, kg_error *error) {
     double cost = (double)calibrator->top.blocks.candidates + kg__term_cost(&calibrator->params);
     double affordable = SCORES / cost;
     double lists = fmin(fmax(affordable, FEWEST_LISTS), MOST_LISTS);
@@ -198,11 +236,9 @@ static kg_status sample_lists(struct calibrator *calibrator, const kg_progress *
     size_t count = all < wanted ? all : wanted;
     calibrator->used = count;
     for (size_t i = 0; i < count; i++) {
-        kg_progress_report done = {
-            .stage = "calibrating", .unit = "queries", .done = i, .total = count};
-        if (i % KG_TILE == 0)
-            KG_TRY(kg__progress_tick(progress, &done, error));
-        KG_TRY(add_lists(calibrator, i * all / count, error));
+        if (i % AT_ONCE == 0)
+            KG_TRY(begin_samples(calibrator, i, count - i < AT_ONCE ? count : i + AT_ONCE, error));
+        KG_TRY(add_lists(calibrator, position_of(calibrator, i), error));
     }
     return calibrator->count == 0 ? KG_OK : search_tile(calibrator, error);
 }
@@ -290,7 +326,7 @@ static kg_status calibrate(kg_calibration *out, struct calibrator *calibrator,
     if (calibrator->queries.count == 0)
         return KG_OK;
     KG_TRY(open_calibrator(calibrator, params, dataset, options, error));
-    KG_TRY(sample_lists(calibrator, options->progress, error));
+    KG_TRY(sample_lists(calibrator, error));
     out->lines = kg__resize(NULL, 2 * calibrator->directed_count, sizeof *out->lines);
     out->about = describe(calibrator, dataset, options);
     out->left_out = calibrator->left_out;
@@ -305,6 +341,7 @@ kg_status kg__calibrate(kg_calibration *out, const kg_params *params, const kg_d
     struct calibrator *calibrator = kg__alloc(1, sizeof *calibrator);
     if (calibrator == NULL)
         return kg__fail_memory(error);
+    calibrator->options = options;
     kg_status status = calibrate(out, calibrator, params, dataset, options, error);
     close_calibrator(calibrator);
     if (status != KG_OK)

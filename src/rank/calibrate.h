@@ -15,11 +15,15 @@
 #include "aggregate/aggregate_options.h"
 #include "base/progress.h"
 #include "graph/dataset.h"
+#include "rank/row_source.h"
 
 typedef struct kg_calibrate_options {
     kg_aggregate_options aggregate;
     const kg_names *known; /* unseen entities with these names are left out; NULL: there are none */
     size_t threads;
+    kg_ranks *ranks; /* that share the candidates, and all come to the result; NULL: this process
+                      * alone */
+    const kg_row_source *rows;   /* where they have rows from; NULL: all rows are there */
     const kg_progress *progress; /* may be NULL */
 } kg_calibrate_options;
 
@@ -31,7 +35,8 @@ typedef struct kg_calibration {
 } kg_calibration;
 
 /* The params are in the order of the data set's entities, or are moved to its new graph. The result
- * does not depend on the number of threads. All zeroes if there is nothing to calibrate with. */
+ * does not depend on the number of threads or ranks. All zeroes if there is nothing to calibrate
+ * with. */
 KG_MUST_CHECK kg_status kg__calibrate(kg_calibration *out, const kg_params *params,
                                       const kg_dataset *dataset,
                                       const kg_calibrate_options *options, kg_error *error);

@@ -6,16 +6,15 @@
 #define KG_RANK_RANK_H
 
 #include "base/progress.h"
-#include "base/ranks.h"
 #include "rank/metrics.h"
-#include "rank/queries.h"
+#include "rank/row_source.h"
 
 typedef struct kg_rank_options {
     kg_embedding embedding; /* of unseen entities */
     kg_ties ties;
     int threads;
-    kg_ranks
-        *ranks; /* that share the queries, each with the whole model; NULL: this process alone */
+    kg_ranks *ranks;             /* that share queries and candidates; NULL: this process alone */
+    const kg_row_source *rows;   /* of entities, for several ranks; NULL: all rows are there */
     const char *stage;           /* what progress calls it; NULL: "ranking" */
     const kg_progress *progress; /* may be NULL */
     double *own_ranks; /* of each query whose answer did not come later: its rank among those that

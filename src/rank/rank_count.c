@@ -70,6 +70,9 @@ static void count_all(kg_rank_count *counter, const kg_blocks *blocks,
 static void count_known(kg_rank_count *counter, const kg_blocks *blocks,
                         const struct block_scores *row) {
     const kg_link *end = counter->known + counter->known_count;
+    while (counter->next < end &&
+           counter->next->other < row->first) /* of blocks that are not counted */
+        counter->next++;
     for (; counter->next < end; counter->next++) {
         size_t k = counter->next->other - row->first;
         if (k >= row->count)
@@ -99,34 +102,52 @@ static void count_block(kg_rank_count *counters, size_t count, const kg_blocks *
     }
 }
 
-/* The queried entity is no candidate, and came later if it has a row. */
-static void end_own(kg_rank_count *counter, const kg_blocks *blocks) {
-    counter->own.higher = counter->all.higher - counter->left_out.higher;
-    counter->own.equal = counter->all.equal - counter->left_out.equal;
-    if (counter->itself != NULL)
-        count_exact(&counter->left_out, blocks, counter, *counter->itself);
+static kg_tally difference(kg_tally a, kg_tally b) {
+    return (kg_tally){a.higher - b.higher, a.equal - b.equal, a.nonfinite - b.nonfinite};
 }
 
-void kg__rank_counts_run(kg_rank_count *counters, size_t count, const kg_blocks *blocks,
-                         kg_approx_scores *approx) {
+void kg__rank_counts_start(kg_rank_count *counters, size_t count, const kg_blocks *blocks) {
     for (size_t i = 0; i < count; i++) {
         kg_rank_count *counter = &counters[i];
-        counter->length = (real)kg__length(counter->vector, blocks->params.dim);
         counter->answer_score = score(counter, blocks, counter->answer);
         counter->all = (kg_tally){0};
         counter->left_out = (kg_tally){0};
-        counter->next = counter->known;
         count_exact(&counter->left_out, blocks, counter, counter->answer);
+        counter->own = difference(counter->all, counter->left_out);
+    }
+}
+
+void kg__rank_counts_add(kg_rank_count *counters, size_t count, const kg_blocks *blocks,
+                         kg_approx_scores *approx, size_t first, size_t every) {
+    size_t block = first;
+    for (size_t i = 0; i < count; i++) {
+        kg_rank_count *counter = &counters[i];
+        counter->length = (real)kg__length(counter->vector, blocks->params.dim);
+        counter->next = counter->known;
         approx->queries[i] = counter->query;
         approx->offsets[i] = counter->offsets;
     }
     kg__approx_scores_set_queries(approx, blocks, count, 0);
-    for (size_t block = 0; block < blocks->own_count; block++)
+    for (; block < blocks->own_count; block += every)
         count_block(counters, count, blocks, approx, block);
     for (size_t i = 0; i < count; i++)
-        end_own(&counters[i], blocks);
-    for (size_t block = blocks->own_count; block < blocks->count; block++)
+        counters[i].own = difference(counters[i].all, counters[i].left_out);
+    for (; block < blocks->count; block += every)
         count_block(counters, count, blocks, approx, block);
+}
+
+/* The queried entity is no candidate, and came later if it has a row. */
+void kg__rank_counts_end(kg_rank_count *counters, size_t count, const kg_blocks *blocks) {
+    for (size_t i = 0; i < count; i++)
+        if (counters[i].itself != NULL)
+            count_exact(&counters[i].left_out, blocks, &counters[i], *counters[i].itself);
+}
+
+void kg__rank_counts_run(kg_rank_count *counters, size_t count, const kg_blocks *blocks,
+                         kg_approx_scores *approx) {
+    kg__rank_counts_start(counters, count, blocks);
+    kg__rank_counts_add(counters, count, blocks, approx, 0, 1);
+    kg__rank_counts_end(counters, count, blocks);
 }
 
 double kg__rank_count_own_rank(const kg_rank_count *counter, kg_ties ties) {

@@ -39,6 +39,14 @@ typedef struct kg_rank_count {
 void kg__rank_counts_run(kg_rank_count *counters, size_t count, const kg_blocks *blocks,
                          kg_approx_scores *approx);
 
+/* The same in three steps, of which processes may share the second. It counts every `every`-th
+ * block from `first` on, and needs the answers' scores; counters for it have no tallies yet, or
+ * those of the first step. Differences of unsigned numbers are in sums what they should be. */
+void kg__rank_counts_start(kg_rank_count *counters, size_t count, const kg_blocks *blocks);
+void kg__rank_counts_add(kg_rank_count *counters, size_t count, const kg_blocks *blocks,
+                         kg_approx_scores *approx, size_t first, size_t every);
+void kg__rank_counts_end(kg_rank_count *counters, size_t count, const kg_blocks *blocks);
+
 double kg__rank_count_rank(const kg_rank_count *counter, kg_ties ties);
 
 /* Among candidates that did not come later, of an answer that is one of them. */

@@ -60,7 +60,7 @@ static kg_status open_threads(kg_top *top, size_t threads, kg_error *error) {
 
 kg_status kg__top_open(kg_top *top, const kg_params *params, size_t candidates, size_t threads,
                        kg_error *error) {
-    *top = (kg_top){0};
+    *top = (kg_top){.every = 1};
     int thread_count = kg__threads(threads);
     KG_TRY(kg__linear_set_up(thread_count, error));
     kg_status status = kg__blocks_open(&top->blocks, params, candidates, error);
@@ -254,8 +254,9 @@ static void search_block(kg_top *top, struct kg_top_thread *own, const struct ti
 static void search_share(kg_top *top, const struct tile *tile, size_t share, size_t shares) {
     struct kg_top_thread *own = &top->per_thread[share];
     size_t dim = top->blocks.params.dim;
-    size_t first = top->blocks.count * share / shares;
-    size_t end = top->blocks.count * (share + 1) / shares;
+    size_t all = (top->blocks.count + top->every - 1 - top->first) / top->every;
+    size_t first = top->first + all * share / shares * top->every;
+    size_t end = top->first + all * (share + 1) / shares * top->every;
     for (size_t i = 0; i < tile->count; i++) {
         const real *vector = tile->vectors + i * dim;
         own->lists[i] = (kg_top_heap){.heap = own->entries + i * tile->most,
@@ -269,7 +270,7 @@ static void search_share(kg_top *top, const struct tile *tile, size_t share, siz
     }
     kg__approx_scores_set_queries(&own->approx, &top->blocks, tile->is_cosine ? 0 : tile->count,
                                   first);
-    for (size_t block = first; block < end; block++)
+    for (size_t block = first; block < end; block += top->every)
         search_block(top, own, tile, block);
 }
 

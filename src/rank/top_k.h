@@ -27,8 +27,11 @@ typedef struct kg_top {
     size_t threads;
     size_t capacity;                  /* entries that each thread has for its lists */
     struct kg_top_thread *per_thread; /* one for each thread */
-    kg_quantized_rows quantized;      /* all zeroes: rows propose answers themselves */
-    bool found_nonfinite;             /* in the last search, a candidate's score was not finite */
+    size_t first; /* block that is searched, and how many further the next one is: 0 and 1, unless
+                   * processes share the candidates */
+    size_t every;
+    kg_quantized_rows quantized; /* all zeroes: rows propose answers themselves */
+    bool found_nonfinite;        /* in the last search, a candidate's score was not finite */
 } kg_top;
 
 KG_MUST_CHECK kg_status kg__top_open(kg_top *top, const kg_params *params, size_t candidates,

@@ -8,7 +8,7 @@
 #include "graph/dataset_folder.h"
 #include "model/config.h"
 #include "model/safetensors.h"
-#include "train/row_exchange.h"
+#include "train/gathered_rows.h"
 
 /* The tensors of a run, as they stand in the file. */
 struct tensors {
@@ -114,36 +114,16 @@ static kg_status check_finite(const kg_trainer *t, const struct tensors *list, k
                    (uintmax_t)t->steps);
 }
 
-/* What the first rank gets of sharded parameters, in a file without a name: it would not fit into
- * its memory. */
-struct gathered {
-    kg_output *file; /* NULL: nothing is sharded, or this is another rank */
-    kg_mapping mapping;
-};
-
-static kg_status gather(struct gathered *out, struct tensors *list, kg_trainer *t, const char *path,
-                        kg_error *error) {
-    kg_row_exchange exchange = {.ranks = t->options.ranks, .list = &t->list};
-    size_t offset = 0;
-    kg_status status =
-        kg__ranks_first(t->options.ranks) ? kg__output_open(&out->file, path, path, error) : KG_OK;
-    status = kg__ranks_agree(t->options.ranks, status, error);
-    for (size_t i = 0; i < list->count && status == KG_OK; i++)
-        if (kg__param_is_sharded(list->tables[i].param))
-            status = kg__row_exchange_gather(&exchange, out->file, &list->tables[i], error);
-    kg__row_exchange_close(&exchange);
-    KG_TRY(status);
-    if (out->file == NULL)
-        return KG_OK;
-    KG_TRY(kg__output_map(out->file, &out->mapping, error));
+/* Lets the tensors of sharded parameters be what the first rank has gathered. */
+static void take_gathered(struct tensors *list, const kg_gathered_rows *gathered) {
+    const char *at = gathered->mapping.bytes;
     for (size_t i = 0; i < list->count; i++) {
         kg_tensor *tensor = &list->items[i];
         if (!kg__param_is_sharded(list->tables[i].param))
             continue;
-        tensor->values = (const real *)(const void *)(out->mapping.bytes + offset);
-        offset += tensor->rows * tensor->columns * sizeof *tensor->values;
+        tensor->values = (const real *)(const void *)at;
+        at += tensor->rows * tensor->columns * sizeof *tensor->values;
     }
-    return KG_OK;
 }
 
 static kg_status write_file(const kg_trainer *t, const struct tensors *list,
@@ -164,18 +144,21 @@ done:
     return status;
 }
 
-kg_status kg__checkpoint_write(kg_trainer *t, const char *path, kg_error *error) {
+kg_status kg__checkpoint_write(const kg_trainer *t, const char *path, kg_error *error) {
     kg_ranks *ranks = t->options.ranks;
     struct tensors list;
-    struct gathered gathered = {0};
+    kg_gathered_rows gathered = {0};
+    kg_status status = KG_OK;
     list_tensors(&list, t);
     KG_TRY(kg__ranks_agree(ranks, check_finite(t, &list, error), error));
-    kg_status status = kg__ranks_many(ranks) ? gather(&gathered, &list, t, path, error) : KG_OK;
+    if (kg__ranks_many(ranks))
+        status = kg__gathered_rows_make(&gathered, ranks, list.tables, list.count, path, error);
+    if (gathered.mapping.bytes != NULL)
+        take_gathered(&list, &gathered);
     if (status == KG_OK && kg__ranks_first(ranks))
         status = write_file(t, &list, gathered.file == NULL ? &t->list.best : &gathered.mapping,
                             path, error);
-    kg__mapping_close(&gathered.mapping);
-    kg__output_close(gathered.file);
+    kg__gathered_rows_close(&gathered);
     return status;
 }
 

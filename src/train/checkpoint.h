@@ -7,7 +7,7 @@
 
 /* All rows must have caught up. Of several ranks, the first gets what the others have, and writes.
  */
-KG_MUST_CHECK kg_status kg__checkpoint_write(kg_trainer *trainer, const char *path,
+KG_MUST_CHECK kg_status kg__checkpoint_write(const kg_trainer *trainer, const char *path,
                                              kg_error *error);
 
 /* Whether a run that left its settings and its data set's checksum at `path` is the same run, but

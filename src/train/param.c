@@ -14,15 +14,21 @@
 
 /* ---- Opening ---- */
 
-static void fill(const kg_param *p, kg_param_start start, uint64_t seed, int threads) {
-#pragma omp parallel for num_threads(threads) if (p->rows > CHUNK)
-    for (size_t i = 0; i < p->rows * p->columns; i++)
+static void fill_row(const kg_param *p, size_t row, kg_param_start start, uint64_t seed) {
+    for (size_t i = row * p->columns; i < (row + 1) * p->columns; i++)
         p->values[i] =
             start.bound == 0
                 ? (real)start.value
                 : (real)(start.bound *
                          (2 * kg__random_unit(seed, (kg_stream)start.stream, start.position + i) -
                           1));
+}
+
+static void fill(const kg_param *p, kg_param_start start, uint64_t seed, int threads) {
+#pragma omp parallel for num_threads(threads) if (p->rows > CHUNK)
+    for (size_t row = 0; row < p->rows; row++)
+        if (kg__param_owns(p, row))
+            fill_row(p, row, start, seed);
 }
 
 /* How many rows this process owns. */
@@ -35,11 +41,20 @@ static size_t count_owned(const kg_param *p) {
     return owned;
 }
 
+/* Those of a sharded one have room for all rows, and memory for few of them. */
+static bool make_values(kg_param *p) {
+    if (!kg__param_is_sharded(p))
+        p->values = kg__resize(NULL, p->rows, p->columns * sizeof *p->values);
+    else if (kg__mapping_reserve(&p->pages, p->rows * p->columns * sizeof *p->values, NULL) ==
+             KG_OK)
+        p->values = (real *)(void *)p->pages.bytes;
+    return p->values != NULL;
+}
+
 static bool make(kg_param *p, kg_method method, int threads) {
     size_t row = p->columns * sizeof(real);
     bool learns = !p->is_computed;
     p->kept = count_owned(p);
-    p->values = kg__resize(NULL, p->rows, row);
     p->state = kg__optimizer_state(method, p->columns);
     p->first = learns ? kg__alloc(p->kept, p->state * sizeof(real)) : NULL;
     p->second = learns && method == KG_ADAM ? kg__alloc(p->kept, row) : NULL;
@@ -47,7 +62,7 @@ static bool make(kg_param *p, kg_method method, int threads) {
     p->touched.slots = kg__resize(NULL, p->rows, sizeof *p->touched.slots);
     p->touched.rows = kg__resize(NULL, p->rows, sizeof *p->touched.rows);
     p->touched.starts = kg__resize(NULL, p->rows + 2, sizeof *p->touched.starts);
-    return p->values != NULL && p->sums != NULL && p->touched.slots != NULL &&
+    return make_values(p) && p->sums != NULL && p->touched.slots != NULL &&
            p->touched.rows != NULL && p->touched.starts != NULL && (!learns || p->first != NULL) &&
            (!learns || method != KG_ADAM || p->second != NULL);
 }
@@ -100,8 +115,12 @@ void kg__param_list_end(kg_param_list *list) {
 
 void kg__param_list_close(kg_param_list *list) {
     kg__param_list_end(list);
-    for (size_t i = 0; i < list->count; i++)
-        kg__free(list->items[i].values);
+    for (size_t i = 0; i < list->count; i++) {
+        kg_param *p = &list->items[i];
+        if (!kg__param_is_sharded(p))
+            kg__free(p->values);
+        kg__mapping_close(&p->pages);
+    }
     *list = (kg_param_list){0};
 }
 
@@ -143,9 +162,9 @@ static kg_param_row row_of(const kg_param *p, size_t row) {
 }
 
 static void catch_up(const kg_param *p, size_t row, uint64_t step) {
-    if (p->steps == NULL)
+    uint64_t *taken = p->steps == NULL ? NULL : &p->steps[kg__param_place(p, row)];
+    if (taken == NULL || *taken >= step)
         return;
-    uint64_t *taken = &p->steps[kg__param_place(p, row)];
     kg__optimizer_catch_up(&p->optimizer, row_of(p, row), p->columns, *taken, step);
     *taken = step;
 }
@@ -154,6 +173,15 @@ static void take_step(const kg_param *p, size_t row, const real *gradient, uint6
     kg__optimizer_step(&p->optimizer, row_of(p, row), gradient, p->columns, step);
     if (p->steps != NULL)
         p->steps[kg__param_place(p, row)] = step;
+}
+
+void kg__param_forget_fetched(kg_param *p) {
+    for (size_t row = 0, count = 0; row < p->rows; row += count) {
+        count = kg__param_run(p, row);
+        if (!kg__param_owns(p, row))
+            kg__mapping_clear(p->values + row * p->columns, count * p->columns * sizeof *p->values);
+    }
+    p->fetched = 0;
 }
 
 /* Inlined, since gcc takes a call of a function that only fetches for one without effect. */

@@ -61,6 +61,9 @@ typedef struct kg_param {
     size_t self;         /* which of them this process is */
 
     real *values;
+    kg_mapping pages; /* what they are in, of a sharded parameter: there is memory for rows that
+                       * this process owns, and for those that were fetched lately */
+    size_t fetched;   /* how many these are */
 
     /* Of the rows that this process owns, at kg__param_place. */
     size_t kept;      /* how many these are */
@@ -137,6 +140,9 @@ static inline size_t kg__param_place(const kg_param *param, size_t row) {
         return row;
     return row / KG_OWNED_ROWS / param->owners * KG_OWNED_ROWS + row % KG_OWNED_ROWS;
 }
+
+/* Gives back the memory of rows that others own: all that was fetched of a sharded parameter. */
+void kg__param_forget_fetched(kg_param *param);
 
 /* Whether rows move without a gradient, so that those that a step reads must be touched. */
 bool kg__param_list_catches_up(const kg_param_list *list);

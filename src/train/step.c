@@ -500,13 +500,8 @@ kg_status kg__step_take(kg_step *s, const kg_batch *batch, uint64_t number, doub
     return status;
 }
 
-kg_status kg__step_share_values(kg_step *s, kg_error *error) {
-    return kg__ranks_many(s->options.ranks) ? kg__row_exchange_values(&s->rows, error) : KG_OK;
-}
-
 kg_status kg__step_catch_up(kg_step *s, uint64_t number, kg_error *error) {
     kg__param_list_catch_up_all(s->parts.list, number);
-    KG_TRY(kg__step_share_values(s, error));
     if (s->parts.computed == NULL)
         return KG_OK;
     return s->parts.computed->forward(s->parts.computed->payload, 0, error);

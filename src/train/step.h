@@ -68,11 +68,9 @@ void kg__step_close(kg_step *step);
 KG_MUST_CHECK kg_status kg__step_take(kg_step *step, const kg_batch *batch, uint64_t number,
                                       double *loss, kg_error *error);
 
-/* Makes all parameters what they are after step `number`, on all ranks. */
+/* Makes all parameters what they are after step `number`: of several ranks, each the rows that it
+ * owns. */
 KG_MUST_CHECK kg_status kg__step_catch_up(kg_step *step, uint64_t number, kg_error *error);
-
-/* Gives all ranks the values of all rows. */
-KG_MUST_CHECK kg_status kg__step_share_values(kg_step *step, kg_error *error);
 
 /* The score of each query's own candidate in the last step, by the query's number, where the loss
  * is of these. */

@@ -78,14 +78,24 @@ kg_params kg__trainer_own_params(kg_trainer *t) {
     return params;
 }
 
+static kg_status fetch_rows(void *payload, const kg_id *entities, size_t count, kg_error *error) {
+    return kg__row_exchange_fetch_rows(payload, KG_PARAM_ENTITIES, entities, count, error);
+}
+
+kg_row_source kg__trainer_rows(kg_trainer *t) {
+    return (kg_row_source){t->rows, fetch_rows};
+}
+
 static kg_status measure(kg_trainer *t, kg_metrics *out, const kg_progress *progress,
                          kg_error *error) {
     kg_part part = validation_part(t);
     kg_params params = kg__trainer_params(t);
+    kg_row_source rows = kg__trainer_rows(t);
     kg_rank_options options = {.embedding = {.aggregate = t->options.aggregate},
                                .ties = KG_REALISTIC,
                                .threads = (int)t->options.threads,
                                .ranks = t->options.ranks,
+                               .rows = t->rows == NULL ? NULL : &rows,
                                .stage = "validating",
                                .progress = progress};
     kg_queries queries = {0};
@@ -263,7 +273,7 @@ kg_status kg__trainer_run(kg_trainer *t, const char *checkpoint, const kg_train_
         KG_TRY(write_checkpoint(t, checkpoint, error));
     KG_TRY(validate_last(t, watcher, error));
     kg__param_list_take_best(&t->list);
-    return kg__step_share_values(t->step, error);
+    return KG_OK;
 }
 
 uint64_t kg__trainer_best_epoch(const kg_trainer *t) {

@@ -7,8 +7,10 @@
 
 #include "base/progress.h"
 #include "graph/dataset.h"
+#include "rank/row_source.h"
 #include "train/epoch_history.h"
 #include "train/rgcn_training.h"
+#include "train/row_exchange.h"
 #include "train/settings.h"
 #include "train/training_memory.h"
 
@@ -39,6 +41,11 @@ typedef struct kg_trainer {
     kg_rgcn *rgcn; /* computes the entities' rows; NULL if they are learned */
     kg_computed computed;
     kg_step *step;
+
+    /* Of several ranks: how they get each other's rows of entities, for validation. */
+    kg_row_exchange own_rows; /* of this run */
+    kg_row_exchange *rows; /* these, or those of the run before, which is borrowed; NULL: there is
+                            * no other rank, or there are no rows */
 
     kg_encoder encoder; /* a view of the values */
 
@@ -89,6 +96,9 @@ KG_MUST_CHECK kg_status kg__trainer_run(kg_trainer *trainer, const char *checkpo
 /* The views of all parameters; and of those that this run trains. */
 kg_params kg__trainer_params(kg_trainer *trainer);
 kg_params kg__trainer_own_params(kg_trainer *trainer);
+
+/* Of several ranks, where entities have their rows from that others own. */
+kg_row_source kg__trainer_rows(kg_trainer *trainer);
 
 /* The best epoch if there was validation, the last one if not. */
 uint64_t kg__trainer_best_epoch(const kg_trainer *trainer);

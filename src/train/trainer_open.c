@@ -48,7 +48,7 @@ static kg_status add_embeddings(kg_trainer *t, kg_error *error) {
                          .rate = 1,
                          .has_l2 = true,
                          .is_computed = o->scoring->is_encoded,
-                         .owners = kg__ranks_many(o->ranks) ? o->ranks->count : 0,
+                         .owners = kg__ranks_many(o->ranks) && o->dim > 0 ? o->ranks->count : 0,
                          .self = kg__ranks_number(o->ranks)};
     kg_param_start start = {glorot(entities.rows, o->dim), 0, KG_STREAM_INIT_ENTITIES, 0};
     if (entities.is_computed)
@@ -243,6 +243,9 @@ kg_status kg__trainer_open(kg_trainer **out, const kg_train_options *options,
     t->beside = beside;
     t->list = (kg_param_list){
         .method = options->method, .threads = (int)t->options.threads, .seed = options->seed};
+    t->own_rows = (kg_row_exchange){.ranks = options->ranks, .list = &t->list};
+    if (kg__ranks_many(options->ranks) && !kg__train_is_apart(options) && options->dim > 0)
+        t->rows = &t->own_rows;
     memset(t->tensors, 0xff, sizeof t->tensors); /* SIZE_MAX each */
     kg_status status = open_parts(t, error);
     if (status != KG_OK) {
@@ -267,6 +270,7 @@ void kg__trainer_close(kg_trainer *t) {
     if (t == NULL)
         return;
     kg__trainer_end(t);
+    kg__row_exchange_close(&t->own_rows);
     for (size_t i = 0; kg__terms[i] != NULL; i++)
         if (t->terms[i].counted != NULL)
             t->terms[i].learned->close(&t->terms[i]);

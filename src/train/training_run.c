@@ -11,6 +11,7 @@
 #include "math/linalg.h"
 #include "rank/calibrate.h"
 #include "train/checkpoint.h"
+#include "train/gathered_rows.h"
 #include "train/hold_out.h"
 #include "train/training_folder.h"
 
@@ -31,6 +32,7 @@ struct job {
     const kg_dataset *dataset;
     kg_trainer *runs[KG_RUNS]; /* NULL: there is no such run */
     kg_params joint;           /* what the first has come to */
+    kg_gathered_rows rows;     /* of entities, where several ranks have them; of the first rank */
     double preparing;          /* seconds */
     bool takes_over;           /* propagation, of the model that it starts with */
     /* After a refit or a warm start: propagation, on the graph of everything. */
@@ -41,6 +43,7 @@ struct job {
 static void close_job(struct job *job) {
     kg__params_close_moved(&job->moved);
     kg__adjacency_free(&job->graph);
+    kg__gathered_rows_close(&job->rows);
     for (size_t i = KG_RUNS; i > 0; i--)
         kg__trainer_close(job->runs[i - 1]);
     kg__held_out_close(&job->held);
@@ -89,6 +92,8 @@ static kg_status open_run(struct job *job, size_t number, const char *start,
     job->runs[number] = opened;
     opened->carried = json_incref(job->choice);
     opened->folder = job->folder.checkpoints[number];
+    if (beside != NULL)
+        opened->rows = job->runs[KG_JOINT_RUN]->rows;
     if (start != NULL)
         KG_TRY(kg__checkpoint_read(opened, start, error));
     else if (job->run->start != NULL)
@@ -154,9 +159,13 @@ static json_t *pack_choice(const struct job *job, const real *lines, size_t coun
 /* Calibrates by the validation part. */
 static kg_status make_choice(struct job *job, kg_error *error) {
     const kg_dataset *target = job->result.is_refit ? job->run->dataset : job->dataset;
-    kg_params params = kg__trainer_params(last_run(job));
+    kg_trainer *trainer = last_run(job);
+    kg_params params = kg__trainer_params(trainer);
+    kg_row_source rows = kg__trainer_rows(trainer);
     kg_calibrate_options options = {.aggregate = job->options.aggregate,
                                     .threads = (size_t)job->options.threads,
+                                    .ranks = job->options.ranks,
+                                    .rows = trainer->rows == NULL ? NULL : &rows,
                                     .progress = job->run->watcher->progress};
     kg_calibration calibration;
     real *lines = NULL;
@@ -365,13 +374,26 @@ static bool describe_choice(json_t *config, const struct job *job) {
     return good && (about == NULL || json_object_set(config, KG_CALIBRATION_KEY, about) == 0);
 }
 
+/* The first rank gets the rows of all, to write them. */
+static kg_status gather_rows(struct job *job, kg_error *error) {
+    const kg_trainer *t = job->runs[KG_JOINT_RUN];
+    if (t == NULL || t->rows == NULL)
+        return KG_OK;
+    const kg_param *p = &t->list.items[KG_PARAM_ENTITIES];
+    kg_row_table values = {.param = p, .numbers = p->values, .columns = p->columns};
+    return kg__gathered_rows_make(&job->rows, job->options.ranks, &values, 1, t->folder, error);
+}
+
 static kg_status save(struct job *job, kg_error *error) {
     const json_t *numbers = json_object_get(job->choice, "lines");
     size_t count = json_array_size(numbers);
     real *lines = kg__alloc(count, sizeof *lines);
     kg_params params = all_params(job);
     json_t *config = make_config(job);
-    kg_model_parts parts = {&params, job->dataset, count == 0 ? NULL : lines, config};
+    kg_model_parts parts = {&params, job->dataset, count == 0 ? NULL : lines, config,
+                            &job->rows.mapping};
+    if (job->rows.mapping.bytes != NULL)
+        params.entities = (const real *)(const void *)job->rows.mapping.bytes;
     bool good = lines != NULL && describe_choice(config, job);
     for (size_t i = 0; i < count && good; i++)
         lines[i] = (real)json_number_value(json_array_get(numbers, i));
@@ -486,6 +508,7 @@ static kg_status run_job(struct job *job, kg_error *error) {
         KG_TRY(refit(job, error));
     if (job->takes_over)
         KG_TRY(move_apart(job, error));
+    KG_TRY(gather_rows(job, error));
     return kg__ranks_agree(job->options.ranks,
                            kg__ranks_first(job->options.ranks) ? save(job, error) : KG_OK, error);
 }

@@ -23,7 +23,7 @@ static void take_entities(kg_trainer *t, const kg_model *model) {
     for (kg_id i = 0; i < p->rows; i++) {
         kg_id found = kg__names_find(&model->entities, kg__names_hashed(&t->dataset->entities, i));
         const real *row = found == KG_NO_ID ? NULL : kg__entity_row(&model->params, found);
-        if (row != NULL && !kg__is_zero(row, p->columns))
+        if (row != NULL && kg__param_owns(p, i) && !kg__is_zero(row, p->columns))
             memcpy(p->values + i * p->columns, row, p->columns * sizeof *row);
     }
 }

@@ -30,7 +30,7 @@ void close_world(world *w) {
 void write_model(world *w, const real *calibration) {
     json_t *config = json_pack("{si si s{ss si}}", "entities", ENTITIES, "relations", RELATIONS,
                                "settings", "model", "distmult", "dim", DIM);
-    kg_model_parts parts = {&w->params, &w->dataset, calibration, config};
+    kg_model_parts parts = {&w->params, &w->dataset, calibration, config, NULL};
     write_model_folder(MODEL, &parts);
     json_decref(config);
 }

@@ -53,7 +53,7 @@ void write_base_model(const char *path, const bool base[FACTS]) {
                         .dim = DIM};
     json_t *config = json_pack("{si si s{ss si}}", "entities", (int)entities, "relations",
                                (int)relations, "settings", "model", "distmult", "dim", DIM);
-    kg_model_parts parts = {&params, &dataset, NULL, config};
+    kg_model_parts parts = {&params, &dataset, NULL, config, NULL};
     write_model_folder(path, &parts);
     json_decref(config);
     kg__dataset_close(&dataset);

@@ -320,7 +320,7 @@ static void test_against_the_plain_way(void **state) {
 static void write_model(const struct world *world) {
     json_t *config = json_pack("{si si s{ss si ss}}", "entities", ENTITIES, "relations", RELATIONS,
                                "settings", "model", "complex", "dim", DIM, "aggregate", "eravg");
-    kg_model_parts parts = {&world->params, &world->dataset, NULL, config};
+    kg_model_parts parts = {&world->params, &world->dataset, NULL, config, NULL};
     write_model_folder(MODEL, &parts);
     json_decref(config);
 }

@@ -410,7 +410,7 @@ static void write_model(const real *calibration) {
     json_t *config = json_pack("{si si s{ss si}}", "entities", 4, "relations", RELATIONS,
                                "settings", "model", "distmult", "dim", 2);
     make_dataset(&dataset, "a r b\nc s d\n");
-    kg_model_parts parts = {&params, &dataset, calibration, config};
+    kg_model_parts parts = {&params, &dataset, calibration, config, NULL};
     write_model_folder("model", &parts);
     json_decref(config);
     kg__dataset_close(&dataset);
@@ -424,7 +424,7 @@ static void write_other(void) {
     json_t *config = json_pack("{si si s{ss si}}", "entities", 4, "relations", RELATIONS,
                                "settings", "model", "distmult", "dim", 2);
     make_dataset(&dataset, "w r x\ny s z\n");
-    kg_model_parts parts = {&params, &dataset, NULL, config};
+    kg_model_parts parts = {&params, &dataset, NULL, config, NULL};
     write_model_folder("other", &parts);
     json_decref(config);
     kg__dataset_close(&dataset);

@@ -25,7 +25,7 @@ static void write_model(void) {
     json_t *config = json_pack("{si si s{ss si}}", "entities", 5, "relations", 2, "settings",
                                "model", "distmult", "dim", 2);
     make_dataset(&dataset, "a r b\nc s d\ne r a\n");
-    kg_model_parts parts = {&params, &dataset, rows, config};
+    kg_model_parts parts = {&params, &dataset, rows, config, NULL};
     write_model_folder("model", &parts);
     json_decref(config);
     kg__dataset_close(&dataset);
@@ -75,7 +75,7 @@ static kg_status write_adopted(const kg_dataset *dataset, const real *rows, kg_e
         .scoring = kg__scoring_find("distmult"), .entities = rows, .relations = rows, .dim = 2};
     json_t *config = json_pack("{si si s{ss si}}", "entities", 3, "relations", 2, "settings",
                                "model", "distmult", "dim", 2);
-    kg_model_parts parts = {&params, dataset, NULL, config};
+    kg_model_parts parts = {&params, dataset, NULL, config, NULL};
     kg_folder *folder = NULL;
     kg_status status = config == NULL ? kg__fail_memory(error) : KG_OK;
     KG_CHECK(status);
@@ -162,7 +162,7 @@ static kg_status write_propagated(const kg_dataset *dataset, const char *path, k
     KG_CHECK(kg__term_propagation.count(view, &source, error));
     for (size_t i = 0; i < KG_MOST_TERM_PARAMS; i++)
         view->values[i] = rows;
-    kg_model_parts parts = {&params, dataset, NULL, config};
+    kg_model_parts parts = {&params, dataset, NULL, config, NULL};
     KG_CHECK(kg__folder_start(&folder, path, false, kg__model_files, error));
     KG_CHECK(kg__model_folder_fill(folder, &parts, error));
     status = kg__folder_commit(folder, error);
