@@ -10,6 +10,7 @@
 #include "base/thread_count.h"
 #include "cli/cli.h"
 #include "cli/experiment_options.h"
+#include "experiment/choice.h"
 #include "experiment/tabulate.h"
 #include "math/linalg.h"
 #include "report/report.h"
@@ -215,6 +216,14 @@ static kg_status print(json_t *results, cli_context *context, kg_error *error) {
 
 static kg_status do_work(json_t *out, struct job *job, const cli_context *context,
                          kg_error *error) {
+    const char *only = job->limits.only;
+    for (size_t i = 0; i < job->count; i++)
+        KG_TRY(experiment_choice_check(&job->experiments[i], only, job->runner, error));
+    for (size_t i = 0; i < job->count; i++)
+        KG_TRY(experiment_choice_plan(&job->experiments[i], only, job->runner, error));
+    KG_TRY(experiment_runner_train(job->runner, error));
+    for (size_t i = 0; i < job->count; i++)
+        KG_TRY(experiment_choice_make(&job->experiments[i], only, job->runner, error));
     for (size_t i = 0; i < job->count; i++)
         KG_TRY(experiment_tabulate_plan(&job->experiments[i], &job->limits, job->runner, error));
     KG_TRY(experiment_runner_train(job->runner, error));

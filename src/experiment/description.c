@@ -105,7 +105,7 @@ static bool are_counts(json_t *object) {
 
 static kg_status read_entry(experiment_entry *entry, const experiment_panel *panel,
                             const experiment_description *e, json_t *from, kg_error *error) {
-    static const char *const keys[] = {"name",   "train", "eval", "chosen_by", "option",
+    static const char *const keys[] = {"name",   "train", "eval", "chosen_by", "grid", "option",
                                        "values", "seeds", "rule", "paper",     NULL};
     json_error_t reason;
     json_t *values = NULL;
@@ -114,10 +114,10 @@ static kg_status read_entry(experiment_entry *entry, const experiment_panel *pan
     int rule = 0;
     entry->eval = "";
     KG_TRY(check_keys(e, "in an entry", from, keys, error));
-    if (json_unpack_ex(from, &reason, 0, "{ss s?s s?s s?s s?s s?o s?I s?b s?o}", "name",
+    if (json_unpack_ex(from, &reason, 0, "{ss s?s s?s s?s s?s s?s s?o s?I s?b s?o}", "name",
                        &entry->name, "train", &entry->train, "eval", &entry->eval, "chosen_by",
-                       &entry->chosen_by, "option", &entry->option, "values", &values, "seeds",
-                       &seeds, "rule", &rule, "paper", &paper) != 0)
+                       &entry->chosen_by, "grid", &entry->grid, "option", &entry->option, "values",
+                       &values, "seeds", &seeds, "rule", &rule, "paper", &paper) != 0)
         return refuse(e, "in an entry", &reason, error);
     entry->values = values;
     entry->paper = paper;
@@ -135,8 +135,10 @@ static kg_status read_entry(experiment_entry *entry, const experiment_panel *pan
                             "\"values\" in curves, "
                             "and the latter two nowhere else",
                             error);
-    if (panel->kind == EXPERIMENT_BINS && entry->train == NULL)
+    if ((panel->kind == EXPERIMENT_BINS || entry->grid != NULL) && entry->train == NULL)
         return refuse_value(e, entry->name, "\"train\"", error);
+    if (entry->grid != NULL && entry->chosen_by != NULL)
+        return refuse_value(e, entry->name, "\"grid\" or \"chosen_by\", not both", error);
     return KG_OK;
 }
 
@@ -310,10 +312,29 @@ kg_status experiment_open(experiment_description *out, const char *name, kg_erro
 }
 
 void experiment_close(experiment_description *experiment) {
-    for (size_t i = 0; i < experiment->panel_count; i++)
-        kg__free(experiment->panels[i].entries);
+    for (size_t i = 0; i < experiment->panel_count; i++) {
+        experiment_panel *panel = &experiment->panels[i];
+        for (size_t k = 0; k < panel->entry_count; k++)
+            json_decref(panel->entries[k].choices);
+        kg__free(panel->entries);
+    }
     kg__free(experiment->panels);
     kg__free(experiment->name);
     json_decref(experiment->description);
     *experiment = (experiment_description){0};
+}
+
+/* ---- Entries ---- */
+
+size_t experiment_value_count(const experiment_entry *entry) {
+    return entry->option == NULL ? 1 : json_array_size(entry->values);
+}
+
+const char *experiment_value(const experiment_entry *entry, size_t i) {
+    return json_string_value(json_array_get(entry->values, i));
+}
+
+const char *experiment_entry_train(const experiment_entry *entry, size_t i) {
+    const json_t *choice = json_array_get(entry->choices, i);
+    return choice == NULL ? entry->train : json_string_value(json_object_get(choice, "train"));
 }

@@ -29,7 +29,9 @@ typedef struct experiment_entry {
     const char *train; /* options; NULL if nothing is trained */
     const char *eval;  /* options, perhaps "" */
     const char
-        *chosen_by; /* how the settings were chosen, for instance by which kgraft tune; or NULL */
+        *chosen_by;   /* how the settings were chosen, for instance by which kgraft tune; or NULL */
+    const char *grid; /* lists of values that they are chosen from; or NULL */
+    json_t *choices;  /* what was chosen (choice.h), for each value of the option; owned */
     const char *option;   /* of kgraft train, that a curve varies; NULL otherwise */
     const json_t *values; /* its values: numbers, as strings */
     size_t seeds;
@@ -57,6 +59,14 @@ typedef struct experiment_description {
     experiment_panel *panels;
     size_t panel_count;
 } experiment_description;
+
+/* An entry without an option counts as one with a single value, which is NULL. */
+size_t experiment_value_count(const experiment_entry *entry);
+const char *experiment_value(const experiment_entry *entry, size_t i);
+
+/* The options that it is trained with: those of the description, with the settings that were chosen
+ * for value i, if any were. */
+const char *experiment_entry_train(const experiment_entry *entry, size_t i);
 
 /* The built-in description of that name or, if it ends in ".json", the file. */
 bool experiment_is_file(const char *name);

@@ -163,23 +163,21 @@ static kg_status add_task(experiment_runner *runner, struct task *task, kg_error
     if (tasks == NULL)
         return kg__fail_memory(error);
     runner->tasks = tasks;
-    experiment_run *run = &task->run;
-    if (!kg__train_validates(&run->options, dataset) || run->options.epochs == 0)
-        return kg_fail(error, KG_BAD_INPUT,
-                       "expected runs that are validated, found %s without validation",
-                       run->name.text);
-    KG_TRY(experiment_run_look(run, dataset, error));
+    KG_TRY(experiment_run_look(&task->run, dataset, error));
     runner->tasks[runner->task_count++] = *task;
     *task = (struct task){0};
     return KG_OK;
 }
 
-/* The planned task of the request, or NULL. */
+/* The planned task of the request. */
 static kg_status find_planned(struct task **out, experiment_runner *runner,
                               const experiment_request *request, kg_error *error) {
     struct task like = {0};
     kg_status status = open_task(&like, runner, request, error);
     *out = status == KG_OK ? find_task(runner, &like) : NULL;
+    if (status == KG_OK && *out == NULL)
+        status =
+            kg_fail(error, KG_BAD_INPUT, "expected a planned run, found %s", like.run.name.text);
     experiment_run_close(&like.run);
     return status;
 }
@@ -212,8 +210,6 @@ static kg_status open_result(struct result *r, experiment_runner *runner,
     r->subject = r->facts;
     if (request->train != NULL) {
         KG_TRY(find_planned(&r->task, runner, request, error));
-        if (r->task == NULL)
-            return kg_fail(error, KG_BAD_INPUT, "expected a planned run, found %s", request->train);
         if (r->task->run.state != EXPERIMENT_FINISHED)
             return KG_OK;
         run = r->task->run.name.text;
@@ -271,13 +267,12 @@ static kg_status plan_result(experiment_runner *runner, const experiment_request
     return status;
 }
 
-kg_status experiment_runner_plan(experiment_runner *runner, const experiment_request *request,
-                                 kg_error *error) {
+/* What is evaluated by the request, if it is. */
+static kg_status check_evaluation(experiment_runner *runner, const experiment_request *request,
+                                  const struct task *task, kg_error *error) {
     experiment_eval_options eval;
     experiment_run_name name;
-    struct task task = {0};
     size_t source = 0;
-    kg_status status = KG_OK;
     KG_TRY(runner->options.parser->read_evaluation(&eval, &name, request, runner->options.threads,
                                                    error));
     if (experiment_eval_needs_model(&eval) != (request->train != NULL))
@@ -286,14 +281,59 @@ kg_status experiment_runner_plan(experiment_runner *runner, const experiment_req
                        "that counts facts; found %s",
                        request->train == NULL ? "none" : "some");
     KG_TRY(find_source(&source, runner, request->data, error));
-    if (request->train != NULL)
-        KG_CHECK(open_task(&task, runner, request, error));
-    KG_CHECK(experiment_eval_check(&eval, task.run.options.scoring, runner->sources[source].path,
-                                   &runner->sources[source].dataset, error));
-    if (request->train != NULL && find_task(runner, &task) == NULL)
-        KG_CHECK(add_task(runner, &task, error));
-    KG_CHECK(plan_result(runner, request, error));
-done:
+    return experiment_eval_check(&eval, task->run.options.scoring, runner->sources[source].path,
+                                 &runner->sources[source].dataset, error);
+}
+
+/* Checks a request; `task` is what it trains, and has to be closed also if this failed. */
+static kg_status check(struct task *task, experiment_runner *runner,
+                       const experiment_request *request, kg_error *error) {
+    if (request->train != NULL) {
+        KG_TRY(open_task(task, runner, request, error));
+        const experiment_run *run = &task->run;
+        if (!kg__train_validates(&run->options, &runner->sources[task->source].dataset) ||
+            run->options.epochs == 0)
+            return kg_fail(error, KG_BAD_INPUT,
+                           "expected runs that are validated, found %s without validation",
+                           run->name.text);
+    }
+    return request->eval == NULL ? KG_OK : check_evaluation(runner, request, task, error);
+}
+
+kg_status experiment_runner_check(experiment_runner *runner, const experiment_request *request,
+                                  kg_error *error) {
+    struct task task = {0};
+    kg_status status = check(&task, runner, request, error);
+    experiment_run_close(&task.run);
+    return status;
+}
+
+kg_status experiment_runner_plan(experiment_runner *runner, const experiment_request *request,
+                                 kg_error *error) {
+    struct task task = {0};
+    kg_status status = check(&task, runner, request, error);
+    if (status == KG_OK && request->train != NULL && find_task(runner, &task) == NULL)
+        status = add_task(runner, &task, error);
+    if (status == KG_OK && request->eval != NULL)
+        status = plan_result(runner, request, error);
+    experiment_run_close(&task.run);
+    return status;
+}
+
+kg_status experiment_runner_run(const experiment_run **out, experiment_runner *runner,
+                                const experiment_request *request, kg_error *error) {
+    struct task *task = NULL;
+    KG_TRY(find_planned(&task, runner, request, error));
+    *out = &task->run;
+    return KG_OK;
+}
+
+kg_status experiment_runner_options_of(kg_train_options *out, experiment_runner *runner,
+                                       const experiment_request *request, kg_error *error) {
+    struct task task = {0};
+    kg_status status = open_task(&task, runner, request, error);
+    if (status == KG_OK)
+        *out = task.run.options;
     experiment_run_close(&task.run);
     return status;
 }

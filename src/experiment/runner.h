@@ -23,7 +23,7 @@ typedef struct experiment_request {
     const char *option; /* one more of them, and its value; NULL: none */
     const char *value;
     uint64_t seed;
-    const char *eval; /* options of kgraft eval */
+    const char *eval; /* options of kgraft eval; NULL: it is only trained */
 } experiment_request;
 
 /* Reads options that are written as on a command line. The names are of settings without the number
@@ -56,12 +56,24 @@ KG_MUST_CHECK kg_status experiment_runner_open(experiment_runner **out,
                                                kg_error *error);
 void experiment_runner_close(experiment_runner *runner);
 
-/* Plans what a request needs, and checks all that can be checked before training starts. */
+/* Checks all that can be checked before training starts. */
+KG_MUST_CHECK kg_status experiment_runner_check(experiment_runner *runner,
+                                                const experiment_request *request, kg_error *error);
+
+/* Checks it, and plans what it needs. */
 KG_MUST_CHECK kg_status experiment_runner_plan(experiment_runner *runner,
                                                const experiment_request *request, kg_error *error);
 
-/* Trains all planned models that are not there yet. */
+/* Trains all planned models that are not there yet. More may be planned afterwards. */
 KG_MUST_CHECK kg_status experiment_runner_train(experiment_runner *runner, kg_error *error);
+
+/* The options that a request trains with; and its run, if that is planned. */
+KG_MUST_CHECK kg_status experiment_runner_options_of(kg_train_options *out,
+                                                     experiment_runner *runner,
+                                                     const experiment_request *request,
+                                                     kg_error *error);
+KG_MUST_CHECK kg_status experiment_runner_run(const experiment_run **out, experiment_runner *runner,
+                                              const experiment_request *request, kg_error *error);
 
 /* The metrics of a planned request whose model is trained: those of kgraft eval --json (without
  * "by_relation"), "seed", and of a model "run" (its folder), "epochs", "best_epoch", "valid_mrr",

@@ -44,16 +44,11 @@ static size_t count_seeds(const struct builder *m, const experiment_entry *entry
 static experiment_request make_request(const experiment_panel *panel, const experiment_entry *entry,
                                        size_t value, size_t seed) {
     return (experiment_request){.data = panel->data,
-                                .train = entry->train,
+                                .train = experiment_entry_train(entry, value),
                                 .option = entry->option,
-                                .value = json_string_value(json_array_get(entry->values, value)),
+                                .value = experiment_value(entry, value),
                                 .seed = seed,
                                 .eval = entry->eval};
-}
-
-/* An entry without an option counts as one with a single value. */
-static size_t count_values(const experiment_entry *entry) {
-    return entry->option == NULL ? 1 : json_array_size(entry->values);
 }
 
 /* ---- The plan ---- */
@@ -61,7 +56,7 @@ static size_t count_values(const experiment_entry *entry) {
 static kg_status plan_entry(const struct builder *m, const experiment_panel *panel,
                             const experiment_entry *entry, kg_error *error) {
     for (size_t seed = 0; seed < count_seeds(m, entry); seed++)
-        for (size_t v = 0; v < count_values(entry); v++) {
+        for (size_t v = 0; v < experiment_value_count(entry); v++) {
             experiment_request request = make_request(panel, entry, v, seed);
             kg_status status = experiment_runner_plan(m->runner, &request, error);
             if (status == KG_BAD_INPUT)
@@ -132,6 +127,36 @@ static json_t *rows_of(const json_t *table) {
     return json_object_get(table, "rows");
 }
 
+/* How settings were chosen, for all values of an entry's option, behind what makes the row; takes
+ * the reference to `commands`. */
+static json_t *add_choices(json_t *commands, const experiment_entry *entry) {
+    size_t i = 0;
+    const json_t *choice = NULL;
+    json_array_foreach(entry->choices, i, choice) {
+        const json_t *processors = json_object_get(choice, "processors");
+        const char *value = experiment_value(entry, i);
+        json_t *longer = json_sprintf(
+            "%s; settings%s%s: %s, the best of %d by validation (MRR %.4f after epoch %d) out of "
+            "%s, "
+            "%d epochs each, %.0f s of training in all%s%s",
+            json_string_value(commands), value == NULL ? "" : " for ", value == NULL ? "" : value,
+            json_string_value(json_object_get(choice, "settings")),
+            (int)json_integer_value(json_object_get(choice, "runs")),
+            json_number_value(json_object_get(choice, "valid_mrr")),
+            (int)json_integer_value(json_object_get(choice, "epoch")),
+            json_string_value(json_object_get(choice, "grid")),
+            (int)json_integer_value(json_object_get(choice, "epochs")),
+            json_number_value(json_object_get(choice, "seconds")),
+            json_object_size(processors) == 1 ? " on " : "",
+            json_object_size(processors) == 1
+                ? json_object_iter_key(json_object_iter((json_t *)processors))
+                : "");
+        json_decref(commands);
+        commands = longer;
+    }
+    return commands;
+}
+
 /* The commands that make a row. */
 static json_t *make_note(const struct builder *m, const experiment_panel *panel,
                          const experiment_entry *entry) {
@@ -142,10 +167,12 @@ static json_t *make_note(const struct builder *m, const experiment_panel *panel,
     const char *space = entry->eval[0] == '\0' ? "" : " ";
     if (entry->train == NULL)
         return json_sprintf("kgraft eval %s%s%s", panel->data, space, entry->eval);
-    return json_sprintf("kgraft train %s MODEL %s --seed 0%s; kgraft eval MODEL %s%s%s%s%s",
-                        panel->data, entry->train, range, panel->data, space, entry->eval,
-                        entry->chosen_by == NULL ? "" : "; settings: ",
-                        entry->chosen_by == NULL ? "" : entry->chosen_by);
+    const char *train = entry->option == NULL ? experiment_entry_train(entry, 0) : entry->train;
+    json_t *commands = json_sprintf(
+        "kgraft train %s MODEL %s --seed 0%s; kgraft eval MODEL %s%s%s%s%s", panel->data, train,
+        range, panel->data, space, entry->eval, entry->chosen_by == NULL ? "" : "; settings: ",
+        entry->chosen_by == NULL ? "" : entry->chosen_by);
+    return add_choices(commands, entry);
 }
 
 static json_t *make_row(const struct builder *m, const experiment_panel *panel,
@@ -157,8 +184,9 @@ static json_t *make_row(const struct builder *m, const experiment_panel *panel,
             json_decref(cells);
             return NULL;
         }
-    return json_pack("{ss sb so so sO}", "label", entry->name, "rule", entry->rule, "note",
-                     make_note(m, panel, entry), "cells", cells, "runs", runs);
+    return json_pack("{ss sb so so sO sO*}", "label", entry->name, "rule", entry->rule, "note",
+                     make_note(m, panel, entry), "cells", cells, "runs", runs, "choices",
+                     entry->choices);
 }
 
 /* For instance, only queries about unseen entities are split into echo and fresh. */
@@ -322,11 +350,10 @@ static kg_status show_curve(struct builder *m, const experiment_panel *panel, kg
         const experiment_entry *entry = &panel->entries[i];
         json_t *points = NULL;
         KG_TRY(add_series(&points, &figure, m, panel, entry, error));
-        for (size_t v = 0; v < count_values(entry); v++) {
+        for (size_t v = 0; v < experiment_value_count(entry); v++) {
             json_t *runs = NULL;
             KG_TRY(evaluate_seeds(&runs, m, panel, entry, v, error));
-            kg_status status = show_value(
-                &figure, points, json_string_value(json_array_get(entry->values, v)), runs, error);
+            kg_status status = show_value(&figure, points, experiment_value(entry, v), runs, error);
             json_decref(runs);
             KG_TRY(status);
         }

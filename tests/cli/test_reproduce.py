@@ -424,6 +424,77 @@ class GoingOn(Reproduced):
         self.assert_refused(result, 2, r".*dim.*")
 
 
+class Choices(Reproduced):
+    """Settings are those with the best validation of a grid."""
+    TRAIN = "--preset paper --dim 8 --batch 50 --epochs 6"
+    LISTS = {"lr": ["0.1", "0.02"], "psi": ["0", "0.5", "1"]}
+    GRID = "--lr 0.1,0.02 --psi 0,0.5,1 --validate-every 1"
+
+    def entries(self) -> list[Any]:
+        return [{"name": name, "train": f"{self.TRAIN} --validate-every {every}", "grid": self.GRID, "seeds": 2}
+                for name, every in (("often", 1), ("seldom", 5))]
+
+    def tuned(self) -> dict[str, list[dict[str, Any]]]:
+        """The history of each run, as kgraft tune makes it."""
+        words = [word for name, values in self.LISTS.items() for word in (f"--{name}", ",".join(values))]
+        self.succeed("tune", "data", "tuned", *self.TRAIN.split(), "--validate-every", "1", *words)
+        return {path.name: self.succeed("info", str(path), "--json").json["history"]
+                for path in (self.folder / "tuned").iterdir() if path.is_dir()}
+
+    def test_choice(self) -> None:
+        """The best by the epochs that a row's own runs validate, trained for all seeds"""
+        self.describe("chosen", {**TABLE, "panels": [{"data": "data", "entries": self.entries()}]})
+        (table,) = self.experiment("chosen")["tables"]
+        histories = self.tuned()
+        for row, every in zip(table["rows"], (1, 5)):
+            found = [(epoch["valid"]["mrr"], name) for name, history in histories.items() for epoch in history
+                     if epoch["epoch"] in (1, 6) or epoch["epoch"] % every == 0]
+            mrr, name = max(found)
+            (choice,) = row["choices"]
+            self.assertAlmostEqual(choice["valid_mrr"], mrr, places=12)
+            self.assertEqual((choice["runs"], choice["failed"], choice["epochs"]), (6, 0, 6))
+            settings = {word.split()[0]: word.split()[1] for word in choice["settings"].split("--")[1:]}
+            self.assertEqual(name, f"psi={settings['psi']},lr={settings['lr']}")
+            values = [self.judge(f"{self.TRAIN} --validate-every {every} {choice['settings']}", seed)["mrr"]
+                      for seed in range(2)]
+            self.assert_cell(row["cells"][0], values)
+            self.assertIn(f"settings: {choice['settings']}, the best of 6 by validation", row["note"])
+
+    def test_it_is_trained_once(self) -> None:
+        """Rows share a grid; the same command again trains nothing; neither does one with only the results"""
+        self.describe("chosen", {**TABLE, "panels": [{"data": "data", "entries": self.entries()}]})
+        first = self.reproduce("chosen.json")
+        self.assertEqual([line for line in first.messages if "done before" in line],
+                         ["6 runs, 0 done before", "9 runs, 6 done before"])
+        again = self.reproduce("chosen.json", "--results", "out/results", out="new")
+        self.assertEqual([line for line in again.messages if "done before" in line],
+                         ["6 runs, 6 done before", "9 runs, 9 done before"])
+        self.assertEqual(self.results("new")["experiments"], self.results()["experiments"])
+
+    def test_curve(self) -> None:
+        """Each point has settings of its own"""
+        self.describe("curve", {**CURVE, "panels": [{"data": "data", "entries": [
+            {"name": "e", "train": self.TRAIN + " --validate-every 1", "option": "psi", "values": ["0", "1"],
+             "grid": "--lr 0.1,0.02"}]}]})
+        (table,) = self.experiment("curve")["tables"]
+        (run,), (other,) = (row["cells"][0]["runs"] for row in table["rows"])
+        histories = self.tuned()
+        for each, psi in ((run, "0"), (other, "1")):
+            best = max(max(epoch["valid"]["mrr"] for epoch in histories[f"psi={psi},lr={lr}"])
+                       for lr in self.LISTS["lr"])
+            self.assertAlmostEqual(each["valid_mrr"], best, places=12)
+
+    def test_failures(self) -> None:
+        """What fails is not chosen; if all fail, there is nothing to go on with"""
+        for name, rates in (("some", "1e30,0.1"), ("none", "1e30,1e31")):
+            self.describe(name, entry(name="e", train=OPTIONS, grid=f"--lr {rates}"))
+        (table,) = self.experiment("some")["tables"]
+        (choice,) = table["rows"][0]["choices"]
+        self.assertEqual((choice["settings"], choice["failed"]), ("--lr 0.1", 1))
+        result = self.run_kgraft("reproduce", "none.json", "--data", ".", "--out", "out", "--quiet")
+        self.assert_refused(result, 2, "e: expected a run of the grid that comes to a model, .*")
+
+
 @dataclass(frozen=True)
 class Bad:
     name: str
@@ -485,6 +556,16 @@ BAD = [
     Bad("seed", entry(name="e", train=OPTIONS + " --seed 7"), r"e: expected options .* --seed, .*"),
     Bad("flag", entry(name="e", train=OPTIONS + " --force"), r"e: expected options .* --force, .*"),
     Bad("no value", entry(name="e", train=OPTIONS + " --lr"), r"e: --lr: expected a value .*"),
+    Bad("no list", entry(name="e", train=OPTIONS, grid="--lr"), r"e: grid: expected options with lists .*"),
+    Bad("no option of a list", entry(name="e", train=OPTIONS, grid="lr 1,2"), r"e: grid: expected options with .*"),
+    Bad("list of one", entry(name="e", train=OPTIONS, grid="--lr 1"), r"e: grid: expected 2 to 1000 .*"),
+    Bad("large grid", entry(name="e", train=OPTIONS, grid="--lr " + ",".join("1" * 1001)),
+        r"e: grid: expected 2 to 1000 .*"),
+    Bad("empty value", entry(name="e", train=OPTIONS, grid="--lr ,1"), r"e: --lr: expected a .*"),
+    Bad("value of a list", entry(name="e", train=OPTIONS, grid="--psi 1,2"), r"e: --psi: .*"),
+    Bad("seeds of a grid", entry(name="e", train=OPTIONS, grid="--seed 1,2"), r"e: expected options .* --seed, .*"),
+    Bad("grid of nothing", entry(name="e", eval="--baseline echo", grid="--lr 1,2"), r'bad: e: expected "train"'),
+    Bad("chosen twice", entry(name="e", train=OPTIONS, grid="--lr 1,2", chosen_by="me"), r"bad: e: expected .*"),
     Bad("paper of a table", {**TABLE, "panels": [{**TABLE["panels"][0], "paper": {"train": 1}}]},
         r"bad: paper: .*"),
     Bad("paper's words", {"title": "t", "kind": "counts", "panels": [
