@@ -17,6 +17,22 @@ static int milliseconds_to_wait(struct MHD_Daemon *daemon) {
     return left < INT_MAX ? (int)left : INT_MAX;
 }
 
+static unsigned count_connections(struct MHD_Daemon *daemon) {
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+    return info == NULL ? 0 : info->num_connections;
+}
+
+/* A daemon that has as many connections as it may have listens again only in the run after the one
+ * in which some of them ended. */
+static void run(struct MHD_Daemon *daemon) {
+    unsigned before;
+    do {
+        before = count_connections(daemon);
+        MHD_run(daemon);
+    } while (count_connections(daemon) < before);
+}
+
 static void *work(void *payload) {
     serve_connection_thread *thread = payload;
     struct pollfd ready[] = {{.fd = thread->sockets, .events = POLLIN},
@@ -27,7 +43,7 @@ static void *work(void *payload) {
             MHD_quiesce_daemon(thread->daemon);
             takes_connections = false;
         }
-        MHD_run(thread->daemon);
+        run(thread->daemon);
         poll(ready, sizeof ready / sizeof *ready, milliseconds_to_wait(thread->daemon));
         eventfd_t count = 0;
         if (ready[1].revents != 0)
