@@ -79,8 +79,8 @@ kg_status kg__rank(double *ranks, const kg_queries *queries, const kg_params *pa
     kg_ranking ranking = {.queries = queries,
                           .options = options,
                           .threads = kg__threads((uint64_t)options->threads),
-                          .ranks = ranks,
                           .own_ranks = options->own_ranks};
+    ranking.ranks = ranks;
     int opened = 0;
     kg_params moved = {0};
     if (queries->new_graph)

@@ -12,6 +12,7 @@
 _Static_assert(KG_BLOCK == KG_OWNED_ROWS, "a block of candidates has one owner");
 
 #define TILES 8 /* of a process in a round, whatever its threads are */
+#define ROUND ((size_t)TILES * KG_TILE)
 
 /* A tile of this process's queries: its offsets, and where those of each query begin. */
 struct tile {
@@ -58,10 +59,10 @@ struct round {
 
 static struct share share_of(const struct round *r, size_t rank) {
     size_t count = r->ranking->queries->count;
-    size_t from = kg__ranks_begin(r->ranks, rank, count) + r->number * TILES * KG_TILE;
+    size_t from = kg__ranks_begin(r->ranks, rank, count) + r->number * ROUND;
     size_t to = kg__ranks_begin(r->ranks, rank + 1, count);
     size_t left = from < to ? to - from : 0;
-    return (struct share){from, left < TILES * KG_TILE ? left : TILES * KG_TILE};
+    return (struct share){from, left < ROUND ? left : ROUND};
 }
 
 static struct share own_share(const struct round *r) {
@@ -278,7 +279,7 @@ static kg_status answer(struct round *r, kg_error *error) {
 static kg_status run_round(struct round *r, kg_error *error) {
     const kg_queries *queries = r->ranking->queries;
     size_t total = queries->count / r->ranks->count;
-    size_t done = r->number * TILES * KG_TILE;
+    size_t done = r->number * ROUND;
     kg_status status = kg__rank_report(r->ranking, done < total ? done : total, total, error);
     KG_TRY(kg__ranks_agree(r->ranks, status, error));
     kg__arena_reset(&r->arena);
@@ -311,13 +312,13 @@ static kg_status share_ranks(struct round *r, double *ranks_of_queries, kg_error
 static kg_status run_rounds(struct round *r, kg_error *error) {
     const kg_ranking *ranking = r->ranking;
     size_t each = (ranking->queries->count + r->ranks->count - 1) / r->ranks->count;
-    size_t most = each < TILES * KG_TILE ? each : TILES * KG_TILE;
+    size_t most = each < ROUND ? each : ROUND;
     r->counters = kg__resize(NULL, most, sizeof *r->counters);
     r->numbers = kg__resize(NULL, most, (ranking->blocks.params.dim + 1) * sizeof *r->numbers);
     r->asked = kg__resize(NULL, r->ranks->count, sizeof *r->asked);
     bool good = r->counters != NULL && r->numbers != NULL && r->asked != NULL;
     KG_TRY(kg__ranks_agree(r->ranks, good ? KG_OK : kg__fail_memory(error), error));
-    for (; r->number * TILES * KG_TILE < each; r->number++)
+    for (; r->number * ROUND < each; r->number++)
         KG_TRY(run_round(r, error));
     kg__arena_reset(&r->arena);
     KG_TRY(share_ranks(r, ranking->ranks, error));

@@ -40,7 +40,7 @@ kg_status kg__shared_top_find(kg_top *top, kg_ranks *ranks, kg_candidate *out, s
                            : kg__top_find(top, all.lists + own * most, all.counts + own, vectors,
                                           searches, count, most, error);
     status = kg__ranks_agree(ranks, status, error);
-    if (status == KG_OK) {
+    if (status == KG_OK && all.lists != NULL && all.counts != NULL) {
         kg__ranks_gather(ranks, all.lists, count * most * sizeof *all.lists);
         kg__ranks_gather(ranks, all.counts, count * sizeof *all.counts);
         merge(out, found, &all, ranks->count, kg__blocks_names(&top->blocks));

@@ -43,13 +43,13 @@ bool kg__kept_layers_can_add(const kg_propagation_worker *w, const kg_propagatio
            layer->source_count == layer->before && number + 1 < pass->model->options.layers;
 }
 
-void kg__kept_layers_add(kg_propagation_worker *w, const kg_propagation_pass *pass, size_t number) {
+void kg__kept_layers_add(kg_propagation_worker *w, const kg_propagation_pass *pass, size_t layer) {
     kg_kept_layers *kept = &w->kept;
-    kept->layers[number] = pass->layers[number];
-    kept->edge_counts[number] = pass->edge_count;
+    kept->layers[layer] = pass->layers[layer];
+    kept->edge_counts[layer] = pass->edge_count;
     kept->linked = pass->linked;
     kept->node_count = pass->node_count;
-    kept->count = number + 1;
+    kept->count = layer + 1;
 }
 
 bool kg__kept_layers_take(kg_propagation_pass *pass, const kg_propagation_worker *w,
