@@ -15,6 +15,7 @@
 #include "report_style.h" /* generated from report.css: REPORT_STYLE */
 
 #define PAGE "report.html"
+#define MARKDOWN "report.md"
 
 /* ---- Files ---- */
 
@@ -32,7 +33,7 @@ struct files {
 static kg_status open_files(struct files *files, const json_t *results, kg_error *error) {
     const json_t *experiment = NULL;
     size_t i = 0;
-    size_t most = 1;
+    size_t most = 2; /* pages */
     json_array_foreach(json_object_get(results, "experiments"), i, experiment) {
         most += json_array_size(json_object_get(experiment, "plots"));
     }
@@ -278,16 +279,10 @@ static void write_fact(FILE *page, const char *what, const char *text) {
     putc('\n', page);
 }
 
-/* Experiments that are not built in have their own title. */
-static const char *title_of(const json_t *results) {
-    return json_object_get(results, "title") == NULL ? "kgraft: the paper, reproduced"
-                                                     : text_of(results, "title");
-}
-
 static void write_header(FILE *page, const json_t *results) {
     const json_t *machine = json_object_get(results, "machine");
     fputs("<header>\n", page);
-    write_element(page, "h1", title_of(results));
+    write_element(page, "h1", report_title(results));
     if (json_object_get(results, "title") == NULL)
         fputs(
             "\n<p class=\"soft\">What we measure, beside what Albooyeh, Goel and Kazemi report in "
@@ -396,7 +391,7 @@ static kg_status write_page(FILE *page, struct files *files, const json_t *resul
           "content=\"default-src 'none'; style-src 'unsafe-inline'\" />\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\" />\n",
           page);
-    write_element(page, "title", title_of(results));
+    write_element(page, "title", report_title(results));
     fputs("\n<style>\n" REPORT_STYLE "</style>\n</head>\n<body>\n", page);
     write_header(page, results);
     write_contents(page, experiments);
@@ -408,24 +403,39 @@ static kg_status write_page(FILE *page, struct files *files, const json_t *resul
     return KG_OK;
 }
 
-kg_status report_write(const char *folder, const json_t *results, kg_error *error) {
-    struct files files = {.folder = folder};
+static kg_status write_markdown(FILE *page, struct files *files, const json_t *results,
+                                kg_error *error) {
+    (void)files;
+    return report_print_page(results, page, error);
+}
+
+/* A page is made in memory. */
+typedef kg_status write_any_page(FILE *page, struct files *files, const json_t *results,
+                                 kg_error *error);
+
+static kg_status add_page(struct files *files, const char *name, write_any_page *write,
+                          const json_t *results, kg_error *error) {
     char *bytes = NULL;
     size_t size = 0;
-    FILE *page = NULL;
-    kg_status status = KG_OK;
-    KG_CHECK(report_check_results(results, error));
-    KG_CHECK(open_files(&files, results, error));
-    page = open_memstream(&bytes, &size);
-    status = page == NULL ? kg__fail_memory(error) : write_page(page, &files, results, error);
+    FILE *page = open_memstream(&bytes, &size);
+    kg_status status = page == NULL ? kg__fail_memory(error) : write(page, files, results, error);
     if (page != NULL && fclose(page) != 0 && status == KG_OK)
         status = kg__fail_memory(error);
     if (status == KG_OK)
-        status = add_file(&files, PAGE, bytes, size, error);
-    if (status == KG_OK)
-        status = place_files(&files, error);
-done:
+        status = add_file(files, name, bytes, size, error);
     free(bytes); /* which open_memstream allocated */
+    return status;
+}
+
+kg_status report_write(const char *folder, const json_t *results, kg_error *error) {
+    struct files files = {.folder = folder};
+    kg_status status = KG_OK;
+    KG_CHECK(report_check_results(results, error));
+    KG_CHECK(open_files(&files, results, error));
+    KG_CHECK(add_page(&files, PAGE, write_page, results, error));
+    KG_CHECK(add_page(&files, MARKDOWN, write_markdown, results, error));
+    KG_CHECK(place_files(&files, error));
+done:
     close_files(&files);
     return status;
 }

@@ -88,6 +88,11 @@ void report_count_verdicts(size_t counts[REPORT_VERDICTS], const json_t *experim
     }
 }
 
+const char *report_title(const json_t *results) {
+    const json_t *title = json_object_get(results, "title");
+    return title == NULL ? "kgraft: the paper, reproduced" : json_string_value(title);
+}
+
 const char *report_beside(const json_t *experiment) {
     const json_t *name = json_object_get(experiment, "beside");
     return name == NULL ? "the paper" : json_string_value(name);

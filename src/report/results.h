@@ -75,6 +75,9 @@ const char *report_verdict_sign(report_verdict verdict);
 /* Counts the cells of an experiment by verdict. */
 void report_count_verdicts(size_t counts[REPORT_VERDICTS], const json_t *experiment);
 
+/* Experiments that are not built in have their own title. */
+const char *report_title(const json_t *results);
+
 /* Whose numbers ours are compared with: a name, or "the paper". */
 const char *report_beside(const json_t *experiment);
 

@@ -322,7 +322,7 @@ class Page(ReportCase):
 
     def test_files(self) -> None:
         self.write_report()
-        files = {"report.html", "curve.svg", "bins.svg", "queries.svg"}
+        files = {"report.html", "report.md", "curve.svg", "bins.svg", "queries.svg"}
         self.assertEqual({path.name for path in (self.folder / "out").iterdir()}, files)
 
     def test_again(self) -> None:
@@ -394,6 +394,15 @@ class HostileTexts(ReportCase):
         for line in lines:
             self.assertEqual(len(re.findall(r"(?<!\\)\|", line)), len(COLUMNS) + 2, line)
 
+    def test_markdown(self) -> None:
+        """Nor can it make a heading, a row or an element of the Markdown page"""
+        self.write_report(self.results)
+        text = self.read("out/report.md").decode()
+        self.assertNotRegex(text, r"[\x00-\x09\x0b-\x1f\x7f]")
+        self.assertEqual(len(re.findall(r"(?m)^\|", text)), 2 + len(ROWS))
+        self.assertEqual(len(re.findall(r"(?m)^#", text)), 4)
+        self.assertNotRegex(text, r"(?<!\\)<")
+
 
 class Text(ReportCase):
     def test_table(self) -> None:
@@ -417,6 +426,19 @@ class Text(ReportCase):
         text = self.print_tables(changed(("experiments", 0, "beside"), "LibKGE"))
         self.assertRegex(text, r"\nIn brackets LibKGE's: ▲ ours is better, ")
         self.assertNotIn("paper", text)
+
+    def test_page(self) -> None:
+        """The page as Markdown has what that in HTML has"""
+        self.write_report()
+        page = self.read("out/report.md").decode()
+        self.assertTrue(page.startswith("# kgraft: the paper, reproduced\n\nMade 2026-01-02 by kgraft 1.2.3 on A Processor, "))
+        for text in ("\nA first paragraph.\n\nA second one.\n", "### oWN18RR", "0.4016 ±0.0017 (0.3904, +0.0112 ▲)",
+                     "0.3100         (0.4093, -0.0993 ▼)", "\n- oDistMult-ERAvg: kgraft train oWN18RR model --psi 0.5\n",
+                     "\n## Figure 3\n"):
+            self.assertIn(text, page)
+        for name in re.findall(r"!\[.*?\]\((.*?)\)", page):
+            self.assertTrue((self.folder / "out" / name).exists(), name)
+        self.assertEqual(page.count("!["), len(PLOTS))
 
     def test_all_lines_are_as_wide(self) -> None:
         lines = [line for line in self.print_tables().splitlines() if line.startswith("|")]
