@@ -16,6 +16,7 @@
 typedef struct kg_ranks {
     size_t number; /* of this process, from 0 */
     size_t count;
+    size_t beside;              /* of these, how many are on this machine, which share its memory */
     uint64_t sent;              /* bytes to others so far */
     struct kg_ranks_link *link; /* what MPI needs; NULL: this process is alone */
 } kg_ranks;
@@ -33,6 +34,10 @@ static inline size_t kg__ranks_count(const kg_ranks *ranks) {
 
 static inline bool kg__ranks_many(const kg_ranks *ranks) {
     return kg__ranks_count(ranks) > 1;
+}
+
+static inline size_t kg__ranks_beside(const kg_ranks *ranks) {
+    return ranks == NULL || ranks->beside == 0 ? 1 : ranks->beside;
 }
 
 /* Whether this process writes and prints what all have come to. */

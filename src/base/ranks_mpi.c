@@ -17,6 +17,15 @@ struct kg_ranks_link {
     MPI_Comm end_of_run;
 };
 
+static size_t count_beside(void) {
+    MPI_Comm machine;
+    int count = 1;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+    MPI_Comm_size(machine, &count);
+    MPI_Comm_free(&machine);
+    return (size_t)count;
+}
+
 kg_status kg__ranks_open(kg_ranks *out, kg_error *error) {
     *out = (kg_ranks){.count = 1};
     int provided = 0;
@@ -34,7 +43,8 @@ kg_status kg__ranks_open(kg_ranks *out, kg_error *error) {
     MPI_Comm_rank(MPI_COMM_WORLD, &number);
     MPI_Comm_size(MPI_COMM_WORLD, &count);
     MPI_Comm_dup(MPI_COMM_WORLD, &link->end_of_run);
-    *out = (kg_ranks){.number = (size_t)number, .count = (size_t)count, .link = link};
+    *out = (kg_ranks){
+        .number = (size_t)number, .count = (size_t)count, .beside = count_beside(), .link = link};
     return KG_OK;
 }
 

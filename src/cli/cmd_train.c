@@ -89,7 +89,8 @@ static void say_needs(void *payload, const kg_memory_needs *needs) {
     struct follower *follower = payload;
     if (kg__memory_total(needs) < NOTABLE)
         return;
-    cli_say(follower->context, "%s: needs %s", follower->context->arguments[1],
+    cli_say(follower->context, "%s: %s %s", follower->context->arguments[1],
+            kg__ranks_many(follower->context->ranks) ? "each rank needs" : "needs",
             kg__memory_text(needs).text);
     if (follower->json)
         print_line(follower, json_pack("{so}", "needs", kg__memory_json(needs)));

@@ -45,6 +45,15 @@ static void close_plan(struct plan *plan) {
     kg__free(plan->out);
 }
 
+/* Of several ranks, which train each run together, the first writes and prints. */
+static bool is_first(const struct plan *plan) {
+    return kg__ranks_first(plan->context->ranks);
+}
+
+static kg_status agree(const struct plan *plan, kg_status status, kg_error *error) {
+    return kg__ranks_agree(plan->context->ranks, status, error);
+}
+
 /* ---- Before the first run ---- */
 
 static kg_status check_names(const struct plan *plan, kg_error *error) {
@@ -57,13 +66,19 @@ static kg_status check_names(const struct plan *plan, kg_error *error) {
     return KG_OK;
 }
 
+static kg_status make_options(struct plan *plan, size_t i, kg_error *error) {
+    KG_TRY(cli_train_options(&plan->runs[i].options, &plan->grid.settings[i], error));
+    plan->runs[i].options.ranks = plan->context->ranks;
+    return KG_OK;
+}
+
 static kg_status open_runs(struct plan *plan, kg_error *error) {
     plan->runs = kg__alloc(plan->grid.count, sizeof *plan->runs);
     if (plan->runs == NULL)
         return kg__fail_memory(error);
     for (size_t i = 0; i < plan->grid.count; i++) {
         experiment_run *run = &plan->runs[i];
-        KG_TRY(cli_train_options(&run->options, &plan->grid.settings[i], error));
+        KG_TRY(make_options(plan, i, error));
         KG_TRY(experiment_grid_name(&run->name, &plan->grid, i, error));
         run->path = kg__path_join(plan->out, run->name.text);
         if (run->path == NULL)
@@ -105,7 +120,7 @@ static kg_status read_dataset(struct plan *plan, kg_error *error) {
     KG_TRY(kg__source_read(&plan->dataset, &reader, source, 1, error));
     for (size_t i = 0; i < plan->grid.count; i++) {
         KG_TRY(kg__settings_adapt(&plan->grid.settings[i], &plan->dataset, error));
-        KG_TRY(cli_train_options(&plan->runs[i].options, &plan->grid.settings[i], error));
+        KG_TRY(make_options(plan, i, error));
     }
     return hold_out(plan, *source, error);
 }
@@ -200,7 +215,7 @@ static kg_status write_outcome(kg_output *output, const experiment_run *run, kg_
     return write_text(output, text, error);
 }
 
-static kg_status write_results(const struct plan *plan, kg_error *error) {
+static kg_status write_results_alone(const struct plan *plan, kg_error *error) {
     size_t count = 0;
     const experiment_run **order = rank_runs(plan, &count);
     char *path = kg__path_join(plan->out, RESULTS);
@@ -222,6 +237,10 @@ done:
     kg__free(path);
     kg__free(order);
     return status;
+}
+
+static kg_status write_results(const struct plan *plan, kg_error *error) {
+    return agree(plan, is_first(plan) ? write_results_alone(plan, error) : KG_OK, error);
 }
 
 /* Numbers are numbers, and all others are texts as they are typed. */
@@ -303,19 +322,23 @@ static void print_table(const struct plan *plan, const experiment_run *const *or
     }
 }
 
+static kg_status print_all(const struct plan *plan, const experiment_run *const *order,
+                           size_t count, kg_error *error) {
+    if (plan->context->common->json)
+        return cli_print_json(describe(plan, order, count), error);
+    cli_bar_close(plan->context->bar);
+    print_table(plan, order, count);
+    return cli_flush(error);
+}
+
 static kg_status report_all(const struct plan *plan, kg_error *error) {
     size_t count = 0;
     const experiment_run **order = rank_runs(plan, &count);
     if (order == NULL)
         return kg__fail_memory(error);
     kg_status status = KG_OK;
-    if (plan->context->common->json) {
-        KG_CHECK(cli_print_json(describe(plan, order, count), error));
-    } else {
-        cli_bar_close(plan->context->bar);
-        print_table(plan, order, count);
-        KG_CHECK(cli_flush(error));
-    }
+    if (is_first(plan))
+        KG_CHECK(print_all(plan, order, count, error));
     if (order[0]->state == EXPERIMENT_FINISHED)
         cli_say(plan->context, "%s: the best of %s: validation MRR %.4f", order[0]->path,
                 report_counted(count, "run", "runs").text, order[0]->best.valid.mrr);
@@ -361,7 +384,8 @@ static kg_status train(struct plan *plan, experiment_job *jobs, uint64_t at_once
                                         .progress = &plan->context->progress,
                                         .run_count = plan->grid.count,
                                         .threads = plan->runs[0].options.threads,
-                                        .at_once = at_once,
+                                        .at_once =
+                                            kg__ranks_many(plan->context->ranks) ? 1 : at_once,
                                         .on_end = tell_end,
                                         .payload = plan};
     size_t count = 0;
@@ -386,7 +410,9 @@ static kg_status run(const void *payload, cli_context *context, kg_error *error)
     bool made = false;
     kg_status status = KG_OK;
     KG_CHECK(prepare(&plan, settings, error));
-    KG_CHECK(kg__folder_ensure(plan.out, &made, error));
+    if (is_first(&plan))
+        status = kg__folder_ensure(plan.out, &made, error);
+    KG_CHECK(agree(&plan, status, error));
     KG_CHECK(run_all(&plan, settings->at_once, error));
     KG_CHECK(report_all(&plan, error));
 done:
@@ -407,6 +433,7 @@ const cli_command cli_tune = {
         "for each combination, and results.tsv. The same command again goes on.",
     .min_arguments = 2,
     .max_arguments = 2,
+    .is_shared = true,
     .options = options,
     .settings_size = sizeof(struct settings),
     .defaults = &defaults,

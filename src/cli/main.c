@@ -79,8 +79,8 @@ static kg_status open_ranks(kg_ranks *ranks, const cli_command *command, kg_erro
         return kg__ranks_open(ranks, error);
     return kg_fail(
         error, KG_BAD_INPUT,
-        "expected one process for kgraft %s, found that %zu were started (kgraft train and "
-        "kgraft eval share their work between ranks of MPI)",
+        "expected one process for kgraft %s, found that %zu were started (kgraft train, kgraft "
+        "tune and kgraft eval share their work between ranks of MPI)",
         command->name, launched);
 }
 

@@ -210,13 +210,27 @@ static kg_status look_at_folder(experiment_run *run, const kg_dataset *dataset, 
     return look_for_record(run, dataset, error);
 }
 
-kg_status experiment_run_look(experiment_run *run, const kg_dataset *dataset, kg_error *error) {
+static kg_status look(experiment_run *run, const kg_dataset *dataset, kg_error *error) {
     run->state = EXPERIMENT_WAITING;
     kg__train_choose_epochs(&run->options, dataset->parts[KG_TRAIN].count);
     KG_TRY(look_at_folder(run, dataset, error));
     if (run->state == EXPERIMENT_WAITING)
         KG_TRY(look_for_record(run, dataset, error));
     return run->state == EXPERIMENT_WAITING ? look_for_checkpoint(run, dataset, error) : KG_OK;
+}
+
+/* Of several ranks, the first may have to put something in place before the others look. */
+static kg_status look_in_turn(experiment_run *run, const kg_dataset *dataset,
+                              kg_status (*how)(experiment_run *, const kg_dataset *, kg_error *),
+                              kg_error *error) {
+    kg_ranks *ranks = run->options.ranks;
+    bool is_first = kg__ranks_first(ranks);
+    KG_TRY(kg__ranks_agree(ranks, is_first ? how(run, dataset, error) : KG_OK, error));
+    return kg__ranks_agree(ranks, is_first ? KG_OK : how(run, dataset, error), error);
+}
+
+kg_status experiment_run_look(experiment_run *run, const kg_dataset *dataset, kg_error *error) {
+    return look_in_turn(run, dataset, look, error);
 }
 
 void experiment_run_need_model(experiment_run *run) {
@@ -229,6 +243,14 @@ void experiment_run_close(experiment_run *run) {
     kg__free(run->record_path);
     json_decref(run->record);
     *run = (experiment_run){0};
+}
+
+/* The first rank writes down why. */
+static kg_status fail_together(experiment_run *run, const kg_dataset *dataset,
+                               const kg_error *reason, kg_error *error) {
+    kg_ranks *ranks = run->options.ranks;
+    kg_status status = kg__ranks_first(ranks) ? fail(run, dataset, reason, error) : KG_OK;
+    return kg__ranks_agree(ranks, status, error);
 }
 
 kg_status experiment_run_train(experiment_run *run, const kg_dataset *dataset,
@@ -246,12 +268,12 @@ kg_status experiment_run_train(experiment_run *run, const kg_dataset *dataset,
     kg__peak_memory_reset();
     kg_status status = kg__training_run(&trained, &fit, &reason);
     if (status == KG_DIVERGED)
-        KG_TRY(fail(run, dataset, &reason, error));
+        KG_TRY(fail_together(run, dataset, &reason, error));
     else if (status != KG_OK) {
         *error = reason;
         return status;
     }
-    KG_TRY(look_at_folder(run, dataset, error));
+    KG_TRY(look_in_turn(run, dataset, look_at_folder, error));
     if (run->state != EXPERIMENT_WAITING)
         return KG_OK;
     return kg_fail_at(error, run->path, 0, 0,

@@ -5,10 +5,6 @@
 
 #include "base/memory.h"
 
-/* Memory that rows of others may take: so much, or a part of what own rows take, or what a step
- * reads. */
-#define CACHE ((size_t)32 << 20)
-#define CACHE_SHARE 16
 #define PAGE ((size_t)4096) /* which one row that was fetched takes, about */
 
 /* Rows, all different. */
@@ -72,8 +68,8 @@ static void take_reply(kg_param *p, const kg_message *reply, const kg_message *r
 static void make_room(kg_param *p, const kg_message *requests, size_t ranks) {
     size_t row = p->columns * sizeof *p->values;
     size_t each = (row + PAGE - 1) / PAGE * PAGE;
-    size_t share = p->kept * row / CACHE_SHARE;
-    size_t limit = share < CACHE ? CACHE : share;
+    size_t share = p->kept * row / KG_FETCHED_SHARE;
+    size_t limit = share < KG_FETCHED ? KG_FETCHED : share;
     size_t count = 0;
     for (size_t i = 0; i < ranks; i++)
         count += requests[i].size / sizeof(uint32_t);

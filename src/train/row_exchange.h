@@ -8,6 +8,11 @@
 #include "base/ranks.h"
 #include "train/param.h"
 
+/* Memory that rows of others may take: so many bytes, or a share of what own rows take, or what a
+ * step reads. */
+#define KG_FETCHED ((size_t)32 << 20)
+#define KG_FETCHED_SHARE 16
+
 typedef struct kg_row_exchange {
     kg_ranks *ranks;
     kg_param_list *list;

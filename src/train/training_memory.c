@@ -7,9 +7,11 @@
 
 #include "terms/propagation/entity_profiles.h"
 #include "train/grad_tree.h"
+#include "train/row_exchange.h"
 
 #define REAL ((double)sizeof(real))
 #define PROGRAM 32e6 /* itself, its libraries and their buffers */
+#define MPI 32e6     /* and those of MPI */
 
 /* Hash tables have a power of two of slots. */
 static double power_of_two(double least) {
@@ -43,14 +45,16 @@ static kg_memory_needs count_reading(const kg_memory_counts *c, double threads) 
 
 /* ---- Terms that are trained together ---- */
 
-/* Numbers of entities' and relations' rows: those that are learned, and those that are computed. */
+/* Numbers of entities' and relations' rows: those that are learned, and those that are computed. Of
+ * several ranks, each has some of the entities' rows. */
 static void count_rows(double *learned, double *computed, const kg_train_options *o,
                        const kg_memory_counts *c) {
     double relations = c->relations * (o->directed ? 2 : 1) * (o->own_relations ? 2 : 1);
     double entities = c->entities * (double)o->dim;
     kg_encoder_shape shape = {(size_t)c->entities, (size_t)c->relations, (size_t)o->dim,
                               (size_t)o->bases, o->self_loops};
-    *learned = relations * (double)o->dim + (o->scoring->is_encoded ? 0 : entities);
+    double own = entities / (double)kg__ranks_count(o->ranks);
+    *learned = relations * (double)o->dim + (o->scoring->is_encoded ? 0 : own);
     *computed = o->scoring->is_encoded ? 3 * entities : 0; /* as rows, gradients, and within */
     for (kg_encoder_tensor i = 0; i < KG_ENCODER_TENSORS && o->scoring->is_encoded; i++) {
         kg_tensor tensor = kg__encoder_describe(&shape, i);
@@ -99,6 +103,15 @@ static double count_softplus(const kg_train_options *o, const kg_memory_counts *
     return facts * (1 + (double)o->negatives) * (3 * row + 150 + o->psi * links * 24);
 }
 
+/* train/row_exchange: rows of others, each in pages of its own; and MPI. */
+static double count_exchange(const kg_train_options *o, const kg_memory_counts *c) {
+    double ranks = (double)kg__ranks_count(o->ranks);
+    double row = (double)o->dim * REAL;
+    double others = c->entities * (1 - 1 / ranks) * row;
+    double cache = fmax(KG_FETCHED, c->entities / ranks * row / KG_FETCHED_SHARE);
+    return ranks > 1 ? fmin(others, cache) + MPI : 0;
+}
+
 static kg_memory_needs count_joint(const kg_train_options *o, const kg_memory_counts *c) {
     double learned = 0;
     double computed = 0;
@@ -111,7 +124,7 @@ static kg_memory_needs count_joint(const kg_train_options *o, const kg_memory_co
                              .graph = count_dataset(c) * (c->is_held_out ? 2 : 1) + count_links(c) +
                                       ranges * 8 + slots,
                              .work = (is_softmax ? count_softmax(o, c) : count_softplus(o, c)) +
-                                     count_pairs(o, c) + PROGRAM};
+                                     count_pairs(o, c) + count_exchange(o, c) + PROGRAM};
 }
 
 /* ---- Propagation, after them ---- */
@@ -132,10 +145,11 @@ static kg_memory_needs count_apart(const kg_train_options *o, const kg_memory_co
     double reached =
         fmin((double)p.edges, 2 * c->facts) * (double)p.layers * (double)p.width * REAL;
     double ranges = c->entities + 2 * c->facts;
-    return (kg_memory_needs){
-        .rows = (learned + computed) * REAL,
-        .graph = count_dataset(c) * (c->is_held_out ? 2 : 1) + count_links(c) + ranges * 8 + lists,
-        .work = (double)o->threads * (sums + reached + c->entities * 8) + PROGRAM};
+    return (kg_memory_needs){.rows = (learned + computed) * REAL,
+                             .graph = count_dataset(c) * (c->is_held_out ? 2 : 1) + count_links(c) +
+                                      ranges * 8 + lists,
+                             .work = (double)o->threads * (sums + reached + c->entities * 8) +
+                                     count_exchange(o, c) + PROGRAM};
 }
 
 /* ---- All of it ---- */

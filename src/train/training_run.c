@@ -34,6 +34,7 @@ struct job {
     kg_params joint;           /* what the first has come to */
     kg_gathered_rows rows;     /* of entities, where several ranks have them; of the first rank */
     double preparing;          /* seconds */
+    uint64_t peak_memory;      /* of a rank, the largest */
     bool takes_over;           /* propagation, of the model that it starts with */
     /* After a refit or a warm start: propagation, on the graph of everything. */
     kg_adjacency graph; /* empty: that of the first run is used */
@@ -343,8 +344,7 @@ static json_t *make_config(const struct job *job) {
         return kg__json_complete(settings, false);
     bool is_shared = kg__ranks_many(chosen->ranks);
     json_t *ranks = is_shared ? json_integer((json_int_t)chosen->ranks->count) : NULL;
-    json_t *memory =
-        job->run->is_beside_others ? NULL : json_integer((json_int_t)kg__peak_memory());
+    json_t *memory = job->run->is_beside_others ? NULL : json_integer((json_int_t)job->peak_memory);
     json_t *machine =
         json_pack("{ss ss ss sI so* sf so* so}", "processor", kg__processor_name(processor),
                   "kernels", kg__linear_kernels(), "blas", kg__linear_blas(), "threads",
@@ -382,6 +382,20 @@ static kg_status gather_rows(struct job *job, kg_error *error) {
     const kg_param *p = &t->list.items[KG_PARAM_ENTITIES];
     kg_row_table values = {.param = p, .numbers = p->values, .columns = p->columns};
     return kg__gathered_rows_make(&job->rows, job->options.ranks, &values, 1, t->folder, error);
+}
+
+/* Of that rank which has taken most. */
+static kg_status measure_memory(struct job *job, kg_error *error) {
+    kg_ranks *ranks = job->options.ranks;
+    uint64_t *peaks = kg__alloc(kg__ranks_count(ranks), sizeof *peaks);
+    if (peaks == NULL)
+        return kg__fail_memory(error);
+    peaks[kg__ranks_number(ranks)] = kg__peak_memory();
+    kg__ranks_gather(ranks, peaks, sizeof *peaks);
+    for (size_t i = 0; i < kg__ranks_count(ranks); i++)
+        job->peak_memory = peaks[i] > job->peak_memory ? peaks[i] : job->peak_memory;
+    kg__free(peaks);
+    return KG_OK;
 }
 
 static kg_status save(struct job *job, kg_error *error) {
@@ -472,8 +486,8 @@ static kg_status check_memory(struct job *job, kg_error *error) {
     job->needs = kg__training_memory(&job->options, &counts);
     if (run->watcher->on_start != NULL)
         run->watcher->on_start(run->watcher->payload, &job->needs);
-    return kg__training_memory_check(&job->needs, (double)kg__memory_limit(), &job->options,
-                                     &counts, error);
+    double limit = (double)kg__memory_limit() / (double)kg__ranks_beside(job->options.ranks);
+    return kg__training_memory_check(&job->needs, limit, &job->options, &counts, error);
 }
 
 static kg_status run_job(struct job *job, kg_error *error) {
@@ -509,6 +523,7 @@ static kg_status run_job(struct job *job, kg_error *error) {
     if (job->takes_over)
         KG_TRY(move_apart(job, error));
     KG_TRY(gather_rows(job, error));
+    KG_TRY(measure_memory(job, error));
     return kg__ranks_agree(job->options.ranks,
                            kg__ranks_first(job->options.ranks) ? save(job, error) : KG_OK, error);
 }

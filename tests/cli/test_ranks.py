@@ -1,4 +1,4 @@
-"""kgraft train and eval on ranks of MPI: the bytes of one process, on any number of them, however they end.
+"""kgraft train, tune and eval on ranks of MPI: the bytes of one process, on any number of them, however they end.
 
 mpirun and the program's MPI belong together; a build without MPI only says so.
 """
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kgraft import BINARY, Case, Result, cases, environment, run
+from kgraft import BINARY, Case, Result, cases, environment, is_sanitized, run
 
 HAS_MPI = b"MPI_Init_thread" in Path(BINARY).read_bytes()
 needs_mpi = unittest.skipUnless(
@@ -205,6 +205,55 @@ class Evaluation(Ranks):
             self.assertEqual(result.status, 0, result)
             self.assertEqual(result.json, alone.json)
             self.assertEqual(self.read("r.tsv"), self.read("one.tsv"))
+
+
+@needs_mpi
+class Memory(Ranks):
+    """What a rank needs is said before, and falls with the number of ranks for rows and their state."""
+
+    WIDE = "--terms embedding+echo --dim 512 --optimizer adagrad --negatives 16 --batch 2048 " \
+           "--epochs 1 --hold-out 0 --threads 1 --quiet".split()
+    CONSTANT = 32e6
+
+    def fill(self) -> None:
+        self.succeed("generate", "g.tsv", "--facts", "40000", "--entities", "40000",
+                     "--relations", "5", "--exponent", "0.6", "--quiet")
+
+    @unittest.skipIf(is_sanitized(), "sanitizers take memory of their own")
+    def test_rows_are_shared(self) -> None:
+        shared = {}
+        for ranks in (1, 4):
+            self.train(ranks, "g.tsv", f"m{ranks}", *self.WIDE)
+            machine = json.loads(self.read(f"m{ranks}/config.json"))["machine"]
+            needs = machine["needs"]
+            self.assertAlmostEqual(needs["total"], machine["memory"],
+                                   delta=0.15 * machine["memory"] + self.CONSTANT)
+            shared[ranks] = needs["rows"] + needs["state"]
+        self.assertAlmostEqual(shared[4], shared[1] / 4, delta=0.01 * shared[1])
+        self.assertEqual(self.read("m4/model.safetensors"), self.read("m1/model.safetensors"))
+
+
+@needs_mpi
+class Tuning(Ranks):
+    LISTS = [*PAPER, "--lr", "0.1,0.01,1e30", "--quiet"]
+
+    def results(self, out: str) -> list[list[str]]:
+        lines = self.read(f"{out}/results.tsv").decode().splitlines()
+        column = lines[0].split("\t").index("seconds")
+        return [line.split("\t")[:column] + line.split("\t")[column + 1:] for line in lines]
+
+    def test_same_runs(self) -> None:
+        """All ranks train each run; one that diverges is the same to all"""
+        self.succeed("tune", "data", "one", *self.LISTS)
+        result = self.together(3, "tune", "data", "out", *self.LISTS)
+        self.assertEqual(result.status, 0, result)
+        self.assertEqual(len(result.stdout.splitlines()), 4)
+        self.assertEqual(self.results("out"), self.results("one"))
+        for run in ("lr=0.1", "lr=0.01"):
+            name = f"{run}/model.safetensors"
+            self.assertEqual(self.read(f"out/{name}"), self.read(f"one/{name}"))
+        again = self.together(2, "tune", "data", "out", *self.LISTS)
+        self.assertEqual(again.stdout, result.stdout)
 
 
 class OtherCommands(Ranks):
