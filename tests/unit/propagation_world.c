@@ -124,7 +124,7 @@ kg_propagation_query query_of(const propagation_world *w, kg_id entity, size_t f
     return (kg_propagation_query){.entity = entity,
                                   .links = links,
                                   .link_count = count,
-                                  .queried = links[fact].directed,
+                                  .queried = fact < count ? links[fact].directed : 0,
                                   .left_out = fact};
 }
 
